@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -197,6 +199,24 @@ def test_failures_are_one_line_and_a_code(arguments, code, message, built, machi
     embeds = arguments[1] not in ("rm", "ls")
     assert weft(*(part.format(**place) for part in arguments), *(machine if embeds else ())) == code
     assert message in one_line(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("index", "ls"), ("index", "rm", "{so}"), ("index", "update"), ("search", "{so}"), ("identify", "{so}")],
+)
+def test_the_codes_are_those_that_the_manual_tells(arguments, built, tmp_path, capsys):
+    told = (Path(__file__).parents[3] / "docs" / "bcsd.md").read_text()
+    codes = dict(re.findall(r"(\d): (an index that is not there|a folder that is no index)\b", told))
+    assert set(codes.values()) == {"an index that is not there", "a folder that is no index"}
+    asked = [part.format(so=built / "in" / "gcc-O2-x86_64.so") for part in arguments]
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes").touch()
+    places = {"an index that is not there": "none", "a folder that is no index": "full"}
+    assert {what: str(weft(*asked, "--index", tmp_path / place)) for what, place in places.items()} == {
+        what: code for code, what in codes.items()
+    }
+    assert "no such index" in capsys.readouterr().err
 
 
 def test_a_model_that_is_none(built, capsys):

@@ -149,7 +149,8 @@ def contents(folder: str | Path, paths: Iterable[str | Path] = ()) -> list[Index
     """The files of an index, or those at and below some paths.
 
     Raises:
-        StoreError: There is no index, or it is damaged.
+        InputError: There is no such folder.
+        StoreError: It is no index, or a damaged one.
     """
     folder, paths = Path(folder), listed(paths)
     read_description(folder)
@@ -213,7 +214,8 @@ def in_step(folder: Path, options: Embedding) -> Embedding:
     """The options with an index's lifter, callees and calls; without any where those are not the ones at hand.
 
     Raises:
-        StoreError: There is no index, or it is damaged.
+        InputError: There is no such folder.
+        StoreError: It is no index, or a damaged one.
     """
     description = read_description(folder)
     if description.lifter != lifter_named(options.lifter):
@@ -228,7 +230,8 @@ def not_compared(folder: Path, asked: Embedding) -> list[str]:
     It is what :func:`in_step` leaves out, and functions that another version of the native disassembler found.
 
     Raises:
-        StoreError: There is no index, or it is damaged.
+        InputError: There is no such folder.
+        StoreError: It is no index, or a damaged one.
     """
     description, used = read_description(folder), in_step(folder, asked)
     lifted = asked.lifter == "none" or lifter_named(used.lifter)
@@ -251,7 +254,8 @@ def check_model(folder: Path, version: str) -> Description:
     """The description of an index, whose rows must be of this version of the model.
 
     Raises:
-        StoreError: There is no index, it is damaged, or it was made with another model.
+        InputError: There is no such folder.
+        StoreError: It is no index, a damaged one, or one that was made with another model.
     """
     description = read_description(folder)
     if description.model_version != version:

@@ -61,10 +61,10 @@ def search_file(
 
     Raises:
         ConfigError: ``count`` is below 1, or ``min_blocks`` below 0.
-        InputError: The file cannot be used, there is no such function, or nothing to search for.
+        InputError: The file cannot be used, there is no such function, nothing to search for, or no such index.
         LimitError: The file took too long or too much memory.
         CheckpointError: The model cannot be loaded.
-        StoreError: There is no index, it was made with another model, or it is damaged.
+        StoreError: The folder is no index, was made with another model, or is damaged.
     """
     found = look_up(path, function, index, options, count, min_blocks)
     if function is not None:
