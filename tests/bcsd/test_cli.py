@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -239,6 +240,25 @@ def test_a_path_that_is_no_text_is_spelled_with_escapes(files, tmp_path, capsys)
         assert told["failures"] == [{"binary": name, "error": f"{name}: odd", "exit_code": 3}]
     assert weft("show", place) == 0
     assert "18 functions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.JSON", "rows.parquet.gz"])
+def test_a_table_is_not_called_what_it_is_not(name, files, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.yaml").write_text("packages:\n- name: zlib\n  role: test\n  min_functions: 1\n")
+    good, machine = files / "gcc-O2-x86_64.so", ("--workers", 1)
+    for arguments in (
+        ("extract", good, *machine),
+        ("embed", good, *machine),
+        ("dataset", "join", "c.yaml", "--work", tmp_path),
+    ):
+        assert weft(*arguments, "-o", name) == 2
+        error = one_line(capsys.readouterr().err)
+        assert f"{name}: the table is Parquet, and its name ends in '{Path(name).suffix}'" in error
+    assert [place.name for place in tmp_path.iterdir()] == ["c.yaml"]
+    for plain in ("rows", "rows.pq"):
+        assert weft("extract", good, "-o", plain, "--lifter", "none", "--quiet") == 0
+        assert read_table(tmp_path / plain).num_rows == 18
 
 
 def test_no_name_of_a_file_speaks_to_the_terminal(tmp_path, files, capsys):

@@ -73,7 +73,7 @@ def test_what_is_no_binary_is_named(tmp_path, content, message):
 def test_missing_files_folders_and_other_machines(tmp_path, files):
     with pytest.raises(InputError, match="no such file"):
         open_image(tmp_path / "none")
-    with pytest.raises(InputError, match="not a regular file"):
+    with pytest.raises(InputError, match=r"a folder, no binary \(name a file in it; `weft bcsd extract`"):
         open_image(tmp_path)
     content = bytearray((files / "gcc-O2-x86_64.so").read_bytes())
     content[18:20] = (22).to_bytes(2, "little")

@@ -193,7 +193,11 @@ def test_a_rule_is_fitted_to_the_builds_that_there_are(files, lexical_model, tmp
 @pytest.mark.parametrize("command", ["match", "diff", "explain"])
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [("text", "not an ELF, PE or Mach-O file: text"), ("empty", "an empty file")],
+    [
+        ("text", "not an ELF, PE or Mach-O file: text"),
+        ("empty", "an empty file"),
+        ("folder", "a folder, no binary (name a file"),
+    ],
 )
 def test_both_files_are_looked_at_before_one_is_read(
     command, wrong, message, pair_of_files, tmp_path, monkeypatch, capsys
@@ -203,6 +207,7 @@ def test_both_files_are_looked_at_before_one_is_read(
 
     (tmp_path / "text").write_text("no binary at all")
     (tmp_path / "empty").touch()
+    (tmp_path / "folder").mkdir()
     for reader in ("matching.files.read_sides", "difference.files.read_versions", "explain.files.read_sides"):
         monkeypatch.setattr(f"weft.bcsd.{reader}", never)
     function = ":crc32" if command == "explain" else ""

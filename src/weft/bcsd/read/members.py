@@ -23,6 +23,7 @@ from weft.errors import InputError
 
 _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"
 _HEADER = 60
+_FOLDERS = "name a file in it; `weft bcsd extract` and `weft bcsd index add` take folders"
 #: What code that comes with linking is known by: the first bytes of LLVM's, a section's name of GCC's.
 _BITCODE, _LTO = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"), b".gnu.lto_"
 _INDEXES = ("/", "//", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64")
@@ -196,6 +197,7 @@ def map_file(place: str) -> memoryview:
     """
     if os.path.isdir(place):
         os.listdir(place)  # says why, where it cannot be listed
+        raise InputError("a folder, no binary", where=place, hint=_FOLDERS)
     if not Path(place).is_file():
         missing = not Path(place).exists()
         raise InputError("no such file" if missing else "not a regular file", where=place)

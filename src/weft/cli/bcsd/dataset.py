@@ -58,6 +58,7 @@ def run(argv: list[str], action: str) -> int:
     from weft.bcsd.dataset.assemble import assemble
     from weft.bcsd.dataset.build import build_all, known_builds
     from weft.bcsd.dataset.stats import dataset_stats
+    from weft.bcsd.use.spared import check_suffix
     from weft.errors import InputError, PartialFailure
     from weft.platform.files import make_folder
 
@@ -73,6 +74,7 @@ def run(argv: list[str], action: str) -> int:
             said = f"{package.name}: left out, none of its builds ({', '.join(package.builds)}) is asked for"
             print(said, file=sys.stderr)
     check_outputs([output, output.with_name(f"{output.name}.manifest.json")], arguments.config)
+    check_suffix(output)
     failed: list[BuildReport] = []
     if action == "build":
         reports = build_all(chosen, arguments.work, quiet if arguments.quiet or arguments.json else tell)
