@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from weft.cli.bcsd.inputs import check_kinds
 from weft.cli.bcsd.outputs import spare_binaries
+from weft.cli.bcsd.patience import telling
 from weft.cli.bcsd.remarks import say
 from weft.cli.options import (
     Parser,
@@ -66,15 +67,17 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.difference.files import diff
     from weft.bcsd.difference.record import difference_record
 
-    difference = diff(
-        arguments.old,
-        arguments.new,
-        model=arguments.model,
-        disassembler=arguments.disassembler,
-        device=device_of(arguments),
-        limits=limits_of(arguments),
-        lifter=arguments.lifter,
-    ).difference
+    device, limits = device_of(arguments), limits_of(arguments)
+    with telling("weft bcsd diff: comparing", (arguments.old, arguments.new), quiet=arguments.quiet):
+        difference = diff(
+            arguments.old,
+            arguments.new,
+            model=arguments.model,
+            disassembler=arguments.disassembler,
+            device=device,
+            limits=limits,
+            lifter=arguments.lifter,
+        ).difference
     for version in (difference.old, difference.new):
         say(version.side.path, version.side.remarks)
     if not arguments.quiet:

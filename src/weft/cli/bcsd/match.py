@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.cli.bcsd.inputs import check_kinds
 from weft.cli.bcsd.outputs import spare_binaries
+from weft.cli.bcsd.patience import telling
 from weft.cli.options import (
     Parser,
     add_cache,
@@ -76,19 +77,21 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.matching.record import matching_csv, matching_record
     from weft.cli.bcsd.remarks import say
 
-    found = match(
-        arguments.a,
-        arguments.b,
-        model=arguments.model,
-        disassembler=arguments.disassembler,
-        min_blocks=arguments.min_blocks,
-        floor=arguments.floor,
-        listings=arguments.html is not None,
-        device=device_of(arguments),
-        limits=limits_of(arguments),
-        lifter=arguments.lifter,
-        cache=arguments.cache,
-    )
+    device, limits = device_of(arguments), limits_of(arguments)
+    with telling("weft bcsd match: pairing", (arguments.a, arguments.b), quiet=arguments.quiet):
+        found = match(
+            arguments.a,
+            arguments.b,
+            model=arguments.model,
+            disassembler=arguments.disassembler,
+            min_blocks=arguments.min_blocks,
+            floor=arguments.floor,
+            listings=arguments.html is not None,
+            device=device,
+            limits=limits,
+            lifter=arguments.lifter,
+            cache=arguments.cache,
+        )
     matching, calibrated = found.matching, found.calibrated
     if not calibrated and not arguments.quiet:
         print(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.bcsd.outputs import spare_binaries
+from weft.cli.bcsd.patience import telling
 from weft.cli.options import Parser, add_json, add_reading, add_selector, limits_of
 from weft.cli.table import table
 
@@ -40,7 +41,9 @@ def run(argv: list[str]) -> int:
         raise ConfigError("--svg and --dot draw one function", hint="name it: FILE:FUNCTION")
     spare_binaries((arguments.dot, arguments.svg), [selector.path])
     request = Request(selector.path, selector.function, arguments.disassembler)
-    seen = look(request, limits_of(arguments))
+    limits = limits_of(arguments)
+    with telling("weft bcsd show: reading", [selector.path]):
+        seen = look(request, limits)
     found, remarks = seen
     say(selector.path, remarks)
     if isinstance(found, Detail):

@@ -1,0 +1,52 @@
+"""Long work on binaries: what is being done, once it takes its time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Timer
+
+from weft.errors import InputError, in_one_line
+
+#: Seconds that pass without a word.
+PATIENCE = 10.0
+_MEGABYTE = 1_000_000
+
+
+@contextmanager
+def telling(doing: str, binaries: Sequence[str], *, quiet: bool = False) -> Generator[None]:
+    """Say on the error stream what the body does, and to how much, where it is not done after :data:`PATIENCE`.
+
+    Args:
+        doing: What it does, as ``weft bcsd show: reading``.
+        binaries: The files.
+        quiet: Whether nothing is said.
+    """
+    clock = Timer(PATIENCE, _tell, (doing, binaries))
+    clock.daemon = True
+    if not quiet:
+        clock.start()
+    try:
+        yield
+    finally:
+        clock.cancel()
+        if not quiet:
+            clock.join()
+
+
+def _tell(doing: str, binaries: Sequence[str]) -> None:
+    named = " and ".join(f"{path}{_size(path)}" for path in binaries)
+    line = in_one_line(f"{doing} {named}; large files take minutes")
+    # Nobody may be listening any more: that is no reason to stop.
+    with suppress(OSError, ValueError):
+        print(line, file=sys.stderr, flush=True)
+
+
+def _size(path: str) -> str:
+    """How large a file or a member is; nothing where it went away, which what reads it says."""
+    from weft.bcsd.read.members import content_of
+
+    with suppress(InputError):
+        return f" ({len(content_of(path)) / _MEGABYTE:,.1f} MB)"
+    return ""
