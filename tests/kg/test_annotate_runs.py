@@ -129,3 +129,49 @@ def test_what_a_framework_goes_by_is_plain_and_built_in_or_not_written(framework
     if framework == "flask":
         routes = ["def item(name: str, limit=10) -> Item:", "def count(name: str) -> int:"]
     assert written == [*routes, "def plain(name: str) -> Item:", "def first(self) -> Item:"]
+
+
+IMPORTED = """import array
+import datetime
+import glob
+import time
+import datetime as dt
+
+
+def whole(moment, clock, values, paths, moment_too=None): ...
+
+
+class Day:
+    datetime = None
+
+    def later(self, moment, clock): ...
+"""
+HELD = {"moment": "datetime", "moment_too": "datetime", "clock": "time", "values": "array", "paths": "glob"}
+
+
+def _guessed(source: str, guesses: dict[str, str]) -> str:
+    parsed = LANGUAGE.parse(source, "m.py")
+    tree = LANGUAGE.tree(Path("nowhere"), ["m.py"])
+    assert tree is not None
+    tree.add("m.py", parsed)
+    asked = tree.open_questions("m.py", parsed)
+    answers = [Inferred(item, ((guesses[item.name], 1.0),), (0, 1)) for item in asked if item.name in guesses]
+    found = missing("m.py", source, tree, asked, answers, 0.9)
+    chosen = [(item, item.candidates[0]) for item in found if item.candidates]
+    return annotated(source, chosen, "m.py")
+
+
+def test_a_module_is_no_type_and_its_class_is_written_by_way_of_it() -> None:
+    text = _guessed(IMPORTED, HELD)
+    assert [line.strip() for line in text.splitlines() if line not in IMPORTED.splitlines()] == [
+        # Of glob nobody knows a class.
+        "def whole(moment: datetime.datetime, clock: datetime.time, values: array.array, paths, "
+        'moment_too: "datetime.datetime | None" = None): ...',
+        # In the body of the class one of the module's two names is another thing.
+        "def later(self, moment, clock: dt.time): ...",
+    ]
+    exec(compile(text, "m.py", "exec"), {})
+    alone = "import time\n\n\ndef f(clock): ...\n"
+    assert _guessed(alone, HELD) == alone
+    renamed = alone.replace("import time", "import datetime as time")
+    assert _guessed(renamed, HELD) == renamed.replace("clock", "clock: time.time")

@@ -117,10 +117,15 @@ def _behind(
         for file in found.files:
             for item, candidate in file.chosen(least):
                 owner = item.asked.head.name.rpartition(".")[0].rpartition(".")[2]
-                words = {f'"{item.asked.name}"', f'"{owner}"', f'"{candidate.text}"'}
+                words = {f'"{item.asked.name}"', f'"{owner}"', f'"{_last(candidate)}"'}
                 if any(word in complaint.message for word in words):
                     blamed.add(item)
     return blamed
+
+
+def _last(candidate: Candidate) -> str:
+    """The name of a class without the module by way of which it is written."""
+    return candidate.text.rpartition(".")[2]
 
 
 def _length(text: str) -> int:
@@ -143,7 +148,7 @@ def _infer(found: Findings, copy: Path) -> None:
                 first = Candidate(said, 1.0, "checker")
             else:
                 # Of what the model could write too, the checker's word counts.
-                same = [item for item in old.candidates if item.text == class_of(said)]
+                same = [item for item in old.candidates if _last(item) == class_of(said)]
                 if not same:
                     continue
                 first = replace(same[0], confidence=1.0, evidence="checker")

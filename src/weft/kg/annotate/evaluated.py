@@ -41,7 +41,8 @@ class Bound:
         """
         if candidate.of_tree:
             return True
-        name = candidate.text
+        # Of datetime.datetime it is the module that must have its name by then.
+        name = candidate.text.partition(".")[0]
         if candidate.module or not name.isidentifier() or hasattr(builtins, name):
             return False
         if item.optional and name not in self._classes:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from weft.kg.extraction.facts import Inferred
 from weft.kg.languages.language import SourceTree
 from weft.kg.languages.lines import Lines
-from weft.kg.languages.python.types.signs import names_at_top
-from weft.kg.languages.unit import Open
+from weft.kg.languages.python.types.signs import modules_at_top, names_at_top
+from weft.kg.languages.unit import End, Open
 
 Evidence = Literal["syntax", "checker", "model"]
 IMPORTS = {
@@ -60,6 +60,8 @@ IMPORTS = {
     "UUID": "uuid",
 }
 """Types of the standard library by the name under which a model knows them, and where they are imported from."""
+_NAMESAKES = frozenset(("array", "mmap", "netrc", "shlex", "socket"))
+"""Modules of the standard library that have a class of their own name, beside those of :data:`IMPORTS`."""
 _NEVER = frozenset(("object", "Any", "function", "module", "NoneType", "super", "property", "staticmethod"))
 _BUILTIN = frozenset(
     name for name in dir(builtins) if isinstance(getattr(builtins, name), type) and name not in _NEVER
@@ -152,7 +154,7 @@ def missing(
     """
     answers = {item.asked: item for item in inferred}
     parsed = ast.parse(text)
-    bound = names_at_top(parsed)
+    bound, modules = names_at_top(parsed), modules_at_top(parsed)
     lines = Lines(text)
     optional = _defaults_of_none(text, lines, parsed)
     evaluated = _evaluated_headers(parsed)
@@ -163,7 +165,7 @@ def missing(
             sure = attribute if item.head.kind == "attribute" else plain
             candidates += _plain(path, item, sure, tree, bound)
         for name, confidence in answers[item].candidates if item in answers else ():
-            candidates += _candidate(path, item, name, confidence, "model", tree, bound)
+            candidates += _candidate(path, item, name, confidence, "model", tree, bound, modules)
         once = {candidate.text: candidate for candidate in reversed(candidates)}
         ordered = sorted(once.values(), key=lambda candidate: candidates.index(candidate))
         line = lines.number(item.start)
@@ -190,7 +192,7 @@ def _plain(
     path: str, item: Open, confidence: float, tree: SourceTree, bound: frozenset[str]
 ) -> list[Candidate]:
     """The candidate of a plain type, under the name that the file imports it by, if that is another."""
-    found = _candidate(path, item, item.plain, confidence, "syntax", tree, bound)
+    found = _candidate(path, item, item.plain, confidence, "syntax", tree, bound, {})
     if found or not item.meant:
         return found
     around = _class_around(item)
@@ -198,7 +200,7 @@ def _plain(
     return [
         candidate
         for name in same
-        for candidate in _candidate(path, item, name, confidence, "syntax", tree, bound)
+        for candidate in _candidate(path, item, name, confidence, "syntax", tree, bound, {})
     ]
 
 
@@ -210,6 +212,7 @@ def _candidate(
     evidence: Evidence,
     tree: SourceTree,
     bound: frozenset[str],
+    modules: Mapping[str, str],
 ) -> list[Candidate]:
     """A candidate under the name that a file can write; none where it has no such name, or another thing has it."""
     if name == "None":
@@ -230,11 +233,22 @@ def _candidate(
         # Not where another name is imported for it, nor a class within a class: no module has its name.
         same = found.name == f"{module}.{name}" and found == tree.type_named(path, name)
         return [Candidate(name, confidence, evidence, module, True)] if same else []
+    if known and modules.get(name) == found.name:
+        reached = _reached(path, item, name, tree, modules)
+        return [Candidate(reached, confidence, evidence)] if reached else []
     if name in bound:
         return [Candidate(name, confidence, evidence)] if found.kind == "external" else []
     if name in IMPORTS and not known:
         return [Candidate(name, confidence, evidence, IMPORTS[name])]
     return []
+
+
+def _reached(path: str, item: Open, name: str, tree: SourceTree, modules: Mapping[str, str]) -> str:
+    """``datetime.datetime``: a class by way of the module that a file imports; empty where there is no such way."""
+    home = name if name in _NAMESAKES else IMPORTS.get(name, "")
+    meant, around = End(home, "external"), _class_around(item)
+    ways = (way for way, module in modules.items() if module == home)
+    return next((f"{way}.{name}" for way in ways if tree.type_named(path, way, around) == meant), "")
 
 
 def _class_around(item: Open) -> str:

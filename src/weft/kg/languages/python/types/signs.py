@@ -58,3 +58,13 @@ def names_at_top(tree: ast.Module) -> frozenset[str]:
                 if isinstance(inner, ast.ImportFrom):
                     names.update(alias.asname or alias.name for alias in inner.names)
     return frozenset(names)
+
+
+def modules_at_top(tree: ast.Module) -> dict[str, str]:
+    """The names by which a module imports others whole (``import X``, ``import X as Y``), and what these are."""
+    found: dict[str, str] = {}
+    for node in tree.body:
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            first = alias.name.partition(".")[0]
+            found[alias.asname or first] = alias.name if alias.asname else first
+    return found
