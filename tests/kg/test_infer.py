@@ -9,7 +9,7 @@ import pytest
 from weft.errors import LimitError, WeftError
 from weft.kg.annotate import infer
 from weft.kg.annotate.check import checked
-from weft.kg.annotate.infer import Source, class_of, infer_returns, run_checker
+from weft.kg.annotate.infer import Said, Source, class_of, infer_returns, run_checker
 from weft.kg.annotate.plan import missing
 from weft.kg.annotate.tree import Annotated, Findings
 from weft.kg.annotate.write import annotated
@@ -134,7 +134,7 @@ def test_the_one_class_of_a_type() -> None:
 
 
 def test_a_checker_that_answers_nothing_or_never(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(infer, "run_checker", lambda checker, options, folder: "no JSON at all")
+    monkeypatch.setattr(infer, "run_checker", lambda checker, options, folder: Said(2, "no JSON at all", ""))
     with pytest.raises(WeftError, match="no JSON at all"):
         infer.pyright(tmp_path)
     monkeypatch.setattr(infer, "_SECONDS", 0.2)
@@ -144,4 +144,4 @@ def test_a_checker_that_answers_nothing_or_never(tmp_path: Path, monkeypatch: py
 
 def test_a_checker_is_not_taken_from_the_tree_that_it_checks(tmp_path: Path) -> None:
     (tmp_path / "this.py").write_text("print('a module of the tree')")
-    assert "Beautiful is better than ugly" in run_checker("this", [], tmp_path)
+    assert "Beautiful is better than ugly" in run_checker("this", [], tmp_path).out

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from weft.errors import InputError, MissingExtraError
+from weft.errors import InputError, MissingExtraError, WeftError
 from weft.kg.annotate.copied import copied
 from weft.kg.annotate.infer import Complaint, Source, class_of, infer_returns, pyright, run_checker, says_none
 from weft.kg.annotate.plan import Candidate, Missing
@@ -24,6 +24,8 @@ _ROUNDS = 6
 _PLAIN_WORDS = frozenset(
     ("None", "bool", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple")
 )
+_CHECKED = (0, 1)
+"""How mypy ends where it found nothing, and where it found errors."""
 _MYPY = re.compile(r"^(.*?):(\d+)(?::\d+)?: error: (.*)$")
 
 
@@ -43,12 +45,15 @@ def checked(found: Findings, place: Path, checker: Checker, least: float) -> Non
     Raises:
         MissingExtraError: The checker is not installed.
         LimitError: It takes too long.
+        WeftError: It checks nothing.
     """
     if find_spec(checker) is None:
         raise MissingExtraError(checker, "dev")
     with tempfile.TemporaryDirectory(prefix="weft-annotate-") as folder:
         copy = Path(folder) / (place.resolve().name if place.is_dir() else "tree")
         copied(place, copy, [(file.path, file.below) for file in found.files])
+        if checker == "mypy":
+            _without_broken(found, place, copy)
         check = pyright if checker == "pyright" else _mypy
         before = _counted(check(copy))
         if checker == "pyright":
@@ -74,6 +79,15 @@ def checked(found: Findings, place: Path, checker: Checker, least: float) -> Non
                         file.missing = [replace(item, candidates=()) for item in file.missing]
         for file in found.files:
             file.missing = [replace(item, candidates=()) for item in file.missing]
+
+
+def _without_broken(found: Findings, place: Path, copy: Path) -> None:
+    """Take out of a copy the files that cannot be read: mypy checks nothing beside one that cannot be parsed."""
+    for path in (Path(path) for path, _ in found.failed):
+        if place.is_dir() and path.is_relative_to(place):
+            broken = copy / path.relative_to(place)
+            if broken.is_file() and broken.parent.resolve().is_relative_to(copy.resolve()):
+                broken.unlink()
 
 
 def _key(item: Complaint) -> tuple[str, str]:
@@ -158,7 +172,24 @@ def _infer(found: Findings, copy: Path) -> None:
 
 
 def _mypy(copy: Path) -> list[Complaint]:
+    """The errors that mypy finds in a tree.
+
+    Where two files have the name of one module, or a folder's name is none of a package, it stops before it checks.
+    It is asked once more then, with modules that are named by their way through the folders.
+
+    Raises:
+        LimitError: It takes too long.
+        WeftError: It stops before it checks.
+    """
     options = ["--no-error-summary", "--hide-error-context", "--no-incremental", "--check-untyped-defs"]
-    said = run_checker("mypy", [*options, "--ignore-missing-imports", "."], copy)
-    matches = [_MYPY.match(line) for line in said.splitlines()]
+    options.append("--ignore-missing-imports")
+    said = run_checker("mypy", [*options, "."], copy)
+    if said.status not in _CHECKED:
+        first = (said.out.strip() or said.err.strip()).partition("\n")[0]
+        said = run_checker("mypy", [*options, "--explicit-package-bases", "."], copy)
+        if said.status not in _CHECKED:
+            raise WeftError(
+                f"mypy stopped before it checked: {first}", hint="mend what it names, or take --check pyright"
+            )
+    matches = [_MYPY.match(line) for line in said.out.splitlines()]
     return [Complaint(match[1], int(match[2]), match[3]) for match in matches if match is not None]

@@ -34,6 +34,14 @@ class Complaint(NamedTuple):
     message: str
 
 
+class Said(NamedTuple):
+    """What a checker printed, and the status that it ended with."""
+
+    status: int
+    out: str
+    err: str
+
+
 class Source(NamedTuple):
     """A file of the copy.
 
@@ -139,13 +147,16 @@ def pyright(copy: Path, reveal: bool = False) -> list[Complaint]:
 
     Raises:
         LimitError: It takes too long.
-        WeftError: It gives no answer.
+        WeftError: It gives no answer, or checks no file.
     """
     said = run_checker("pyright", ["--outputjson", str(copy)], copy)
     try:
-        found = json.loads(said)["generalDiagnostics"]
+        answer = json.loads(said.out)
+        found, files = answer["generalDiagnostics"], answer["summary"]["filesAnalyzed"]
     except (ValueError, KeyError, TypeError) as error:
-        raise WeftError(f"pyright gave no answer: {said.strip()[:200]}") from error
+        raise WeftError(f"pyright gave no answer: {said.out.strip()[:200]}") from error
+    if not files:
+        raise WeftError("pyright checked no file", hint="see what its settings in the tree leave out")
     wanted = "information" if reveal else "error"
     return [
         Complaint(_below(item["file"], copy), item["range"]["start"]["line"] + 1, item["message"])
@@ -154,8 +165,8 @@ def pyright(copy: Path, reveal: bool = False) -> list[Complaint]:
     ]
 
 
-def run_checker(checker: str, options: list[str], folder: Path) -> str:
-    """What a checker prints.
+def run_checker(checker: str, options: list[str], folder: Path) -> Said:
+    """What a checker prints, and how it ends.
 
     Args:
         checker: The module that it is; never one of the folder, whatever is called so there.
@@ -177,7 +188,7 @@ def run_checker(checker: str, options: list[str], folder: Path) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise LimitError(f"{checker} took more than {_SECONDS} s", where=str(folder)) from error
-    return done.stdout
+    return Said(done.returncode, done.stdout, done.stderr)
 
 
 def _below(path: str, copy: Path) -> str:
