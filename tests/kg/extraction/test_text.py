@@ -141,8 +141,51 @@ def test_what_cannot_be_read_is_not_gone(tmp_path: Path, capsys: pytest.CaptureF
     # A line that cannot be read may be any document of the file.
     (folder / "c.jsonl").write_text('{"id": "x", "text": "Bo was', encoding="utf-8")
     assert extract_notes(folder, store, "--prune") == 9
-    assert "taken out" not in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "taken out" not in printed
+    assert "1 document kept as before, for it may be in what cannot be read: notes/x" in printed
     assert "Oslo" in Graph.load(store).entities
+
+
+def test_a_line_that_cannot_be_read_keeps_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, store = tmp_path / "notes", tmp_path / "store"
+    folder.mkdir()
+    for name in ("one.txt", "football.txt"):
+        (folder / name).write_text("Nora Blix was born in Bergen.", encoding="utf-8")
+    for name in ("feed.jsonl", "other.jsonl"):
+        (folder / name).write_text('{"text": "Bo was born in Oslo."}\n' * 2, encoding="utf-8")
+    (folder / "feed.jsonl").write_text(
+        '{"text": "Bo was born in Oslo."}\n' * 2 + "no JSON\n", encoding="utf-8"
+    )
+    assert extract_notes(folder, store) == 9
+    (folder / "football.txt").unlink()
+    for name in ("feed.jsonl", "other.jsonl"):
+        lines = (folder / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / name).write_text("".join(lines[1:]), encoding="utf-8")
+    capsys.readouterr()
+    assert extract_notes(folder, store, "--prune", "--json") == 9
+    report = json.loads(capsys.readouterr().out)
+    assert (report["gone"], report["held"]) == (
+        ["notes/football.txt", "notes/other.jsonl:2"],
+        ["notes/feed.jsonl:2"],
+    )
+    # Where ids look like the names of files, a document of such a name may be of a line.
+    feed = '{"id": "day.txt", "text": "Bo was born in Oslo."}\nno JSON\n'
+    (folder / "feed.jsonl").write_text(feed, encoding="utf-8")
+    (folder / "one.txt").unlink()
+    assert extract_notes(folder, store, "--prune", "--json") == 9
+    report = json.loads(capsys.readouterr().out)
+    assert (report["gone"], report["held"]) == (
+        [],
+        ["notes/feed.jsonl:1", "notes/feed.jsonl:2", "notes/one.txt"],
+    )
+
+
+def test_a_file_of_lines_keeps_what_it_held_whatever_its_ids(tmp_path: Path) -> None:
+    (tmp_path / "feed.jsonl").write_text('{"text": "Bo."}\nno JSON\n', encoding="utf-8")
+    met = Met()
+    assert len(list(text_sources(tmp_path / "feed.jsonl", "feed.jsonl", met))) == 1
+    assert met.may_hold("feed.jsonl/a.txt")
 
 
 def test_a_mention_outside_its_text_spoils_no_document(

@@ -225,6 +225,12 @@ def _print(report: Report, graph: Graph) -> None:
         them = "it" if len(report.gone) == 1 else "them"
         what = "taken out" if report.removed else f"no longer in the corpus; --prune takes {them} out"
         print(f"{counted(len(report.gone), 'document')} {what}: {', '.join(report.gone[:5])}")
+    if report.held:
+        they = "it may be" if len(report.held) == 1 else "they may be"
+        print(
+            f"{counted(len(report.held), 'document')} kept as before, for {they} in what cannot be read: "
+            f"{', '.join(report.held[:5])}"
+        )
     precision = graph.manifest.precision
     rule = "" if precision is None else f" (a target precision of {precision:g})"
     places = counted(graph.num_places, "place")

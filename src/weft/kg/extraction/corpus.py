@@ -134,6 +134,7 @@ class Report:
         failed: Documents that could not be read, now or before, and why.
         gone: Documents of this corpus in the store that the corpus does not hold any more.
         removed: Whether those were taken out.
+        held: Likewise such that stay, because the corpus may hold them in what of it cannot be read.
         moved: Whether the corpus of this name was read from another place before.
         unused: What of documents that are read and of the seed files cannot be used, by reason.
         tally: What became of the questions to an endpoint.
@@ -151,6 +152,7 @@ class Report:
     failed: list[tuple[str, str]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     removed: bool = False
+    held: list[str] = field(default_factory=list)
     moved: bool = False
     unused: dict[str, list[str]] = field(default_factory=dict)
     tally: Tally | None = None
@@ -257,11 +259,9 @@ def extract_corpus(
                 )
             report.note(source.document, reading)
             say(report)
-        report.gone = sorted(
-            row.document
-            for row in writer.documents.values()
-            if row.corpus == corpus and row.document not in seen and not may_hold(row.document)
-        )
+        for row in sorted(writer.documents.values(), key=lambda row: row.document):
+            if row.corpus == corpus and row.document not in seen:
+                (report.held if may_hold(row.document) else report.gone).append(row.document)
         report.removed = prune
         for document in report.gone if prune else ():
             writer.remove(document)

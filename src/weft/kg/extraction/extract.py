@@ -145,6 +145,9 @@ def extract(
         place=Path(corpus).resolve() if options.name is None else None,
         say=progress,
     )
+    report.held = [
+        document for document in report.held if document not in met.unread
+    ]  # those are listed as failed
     report.failed += met.failures if code is None else code.unread.items()
     # Several processes finish in any order.
     add_listed(met.unused, {reason: sorted(items) for reason, items in report.unused.items()})

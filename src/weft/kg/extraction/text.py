@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -36,7 +37,7 @@ from weft.kg.read.corpus import (
 )
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.prose import JSON_LINES, kind_of
+from weft.kg.read.prose import JSON_LINES, SUFFIXES, kind_of
 from weft.kg.read.redocred import UNREAD_RECORDS, read_redocred
 from weft.kg.read.seeds import SEED, first_unused, read_seeds
 from weft.kg.read.sentences import RULES, sentence_starts, sentences_of
@@ -51,6 +52,8 @@ _DIGITS = 4
 _SECOND = "documents with an id that another has"
 _UNREAD = (UNREAD_FILES, UNREAD_FOLDERS, UNREAD_LINES, UNREAD_RECORDS, _SECOND)
 """Reasons for which a document, or what may be one, is not read."""
+_OF_FILE = re.compile(rf"(?i:{'|'.join(map(re.escape, SUFFIXES))})(?::\d+)?$")
+"""How the name of a document ends that is a file, or a line of one that has no id."""
 _STRANGE = "types of mentions that the model does not know"
 _TOLD_BY = 5_000
 """Characters at a document's begin that tell its language."""
@@ -142,7 +145,10 @@ class Met:
         others: Files of a folder that are of no kind that is read, by suffix.
         foreign: Documents that seem to be in another language than English, and its code.
         unread: Documents that are there and cannot be read, by their names in a store.
-        lines: Whether folders, lines or records cannot be read, of which nobody knows which documents they are.
+        unread_within: How the names of further documents begin that are there and cannot be read: those of the lines
+            of a file, of a folder, or all.
+        unread_ids: Whether there may be such that have an id for a name.
+        ids_of_files: Whether ids were met that look like the names of files.
         unused: What of documents that are read and of the seed files cannot be used, by reason.
     """
 
@@ -150,12 +156,16 @@ class Met:
     others: Counter[str] = field(default_factory=Counter)
     foreign: list[tuple[str, str]] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
-    lines: bool = False
+    unread_within: set[str] = field(default_factory=set)
+    unread_ids: bool = False
+    ids_of_files: bool = False
     unused: dict[str, list[str]] = field(default_factory=dict)
 
     def may_hold(self, document: str) -> bool:
         """Whether the corpus may hold a document that was not among those read."""
-        return self.lines or document in self.unread
+        if document in self.unread or document.startswith(tuple(self.unread_within)):
+            return True
+        return self.unread_ids and (self.ids_of_files or not _OF_FILE.search(document))
 
 
 class Marked(NamedTuple):
@@ -311,6 +321,7 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
             funnel.fail(_SECOND, document.id, "an id that another document has")
             continue
         seen.add(document.id)
+        met.ids_of_files |= _OF_FILE.search(document.id) is not None and not _is_of_file(place, document.id)
         given = repr((document.text, document.mentions, document.sentences))
         digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
         name = named(document.id)
@@ -325,7 +336,19 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
         met.failures += failures
         if reason == UNREAD_FILES:
             met.unread.update(named(file) for file, _ in failures)
-            met.lines |= any(kind_of(Path(file)) == JSON_LINES for file, _ in failures)
-        elif reason in (UNREAD_FOLDERS, UNREAD_LINES, UNREAD_RECORDS):
-            met.lines = True
+            within = [f"{named(file)}:" for file, _ in failures if kind_of(Path(file)) == JSON_LINES]
+        elif reason == UNREAD_LINES:
+            within = [f"{named(line.rpartition(':')[0])}:" for line, _ in failures]
+        elif reason == UNREAD_FOLDERS:
+            within = [f"{named(folder)}/" for folder, _ in failures]
+        else:
+            within = [""] if reason == UNREAD_RECORDS else []
+        met.unread_within.update(within if place.is_dir() else [""] * len(within))
+        met.unread_ids |= bool(within)
     met.others.update(funnel.noted.get(OTHERS, {}))
+
+
+def _is_of_file(place: Path, document: str) -> bool:
+    """Whether a document is a file of a corpus, or a line of one, by its id."""
+    name, _, number = document.rpartition(":")
+    return os.path.isfile(place / (name if number.isdigit() else document))

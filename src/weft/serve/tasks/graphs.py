@@ -77,6 +77,7 @@ def keep(task: Task, tell: Tell) -> dict[str, Any]:
         report = extract_corpus(document.parent, store, options)
     if report.failed:
         raise InputError(report.failed[0][1], where=file.name)
+    report.held.clear()
     report.gone.clear()  # what others sent is no part of this corpus of one file, and still in the store
     graph = Graph.load(store)
     return {**report.record(), "kept": len(graph), "target_precision": graph.manifest.precision}
