@@ -175,3 +175,30 @@ def test_a_module_is_no_type_and_its_class_is_written_by_way_of_it() -> None:
     assert _guessed(alone, HELD) == alone
     renamed = alone.replace("import time", "import datetime as time")
     assert _guessed(renamed, HELD) == renamed.replace("clock", "clock: time.time")
+
+
+DIVIDED = """def ratio(a, b): return a / b
+def percent(a, b): return 100 * (a / b)
+def least(a, b): return -a / b if b else 0
+def either(a, b):
+    if not b:
+        return 0
+    return (a / b) or 1
+def whole(a, b): return a // b
+def rounded(a, b): return round(a / b)
+def outer(a, b):
+    def inner(): return a / b
+    return a * b
+"""
+
+
+def test_a_division_gives_no_whole_number() -> None:
+    names = ("ratio", "percent", "least", "either", "whole", "rounded", "outer", "inner")
+    text = _guessed(DIVIDED, dict.fromkeys(names, "int"))
+    written = [line.strip() for line in text.splitlines() if " -> int" in line]
+    assert written == [
+        "def whole(a, b) -> int: return a // b",
+        "def rounded(a, b) -> int: return round(a / b)",
+        "def outer(a, b) -> int:",
+    ]
+    assert _guessed(DIVIDED, {"ratio": "float"}) == DIVIDED.replace("ratio(a, b):", "ratio(a, b) -> float:")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from weft.kg.annotate.impossible import Impossible
 from weft.kg.extraction.facts import Inferred
 from weft.kg.languages.language import SourceTree
 from weft.kg.languages.lines import Lines
@@ -155,7 +156,7 @@ def missing(
     answers = {item.asked: item for item in inferred}
     parsed = ast.parse(text)
     bound, modules = names_at_top(parsed), modules_at_top(parsed)
-    lines = Lines(text)
+    lines, impossible = Lines(text), Impossible(parsed)
     optional = _defaults_of_none(text, lines, parsed)
     evaluated = _evaluated_headers(parsed)
     result = []
@@ -164,11 +165,12 @@ def missing(
         if item.plain:
             sure = attribute if item.head.kind == "attribute" else plain
             candidates += _plain(path, item, sure, tree, bound)
+        line = lines.number(item.start)
         for name, confidence in answers[item].candidates if item in answers else ():
-            candidates += _candidate(path, item, name, confidence, "model", tree, bound, modules)
+            if not impossible(item, line, name):
+                candidates += _candidate(path, item, name, confidence, "model", tree, bound, modules)
         once = {candidate.text: candidate for candidate in reversed(candidates)}
         ordered = sorted(once.values(), key=lambda candidate: candidates.index(candidate))
-        line = lines.number(item.start)
         column = item.start - lines.starts[line - 1]
         none = item.optional or (line, column) in optional
         read = any(start <= (line, column) < end for start, end in evaluated)

@@ -1,0 +1,65 @@
+"""What a model answers and the code rules out: a whole number of a division."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from weft.kg.languages.unit import Open
+
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NESTED = (*_FUNCTION, ast.Lambda, ast.ClassDef)
+_WHOLE = ("int", "bool")
+
+
+class Impossible:
+    """The answers that the code of a file rules out.
+
+    Args:
+        parsed: The file.
+    """
+
+    def __init__(self, parsed: ast.Module) -> None:
+        self._divided = {
+            (node.lineno, node.name)
+            for node in ast.walk(parsed)
+            if isinstance(node, _FUNCTION) and any(map(_is_divided, _returned(node)))
+        }
+
+    def __call__(self, asked: Open, line: int, name: str) -> bool:
+        """Whether a type cannot be the answer to a question.
+
+        A function that returns ``a / b`` returns no whole number.
+
+        Args:
+            asked: The question.
+            line: Line of its name, from 1.
+            name: The type.
+        """
+        return asked.relation == "returns" and name in _WHOLE and (line, asked.name) in self._divided
+
+
+def _returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.expr]:
+    """What a function returns, but for what functions inside it return."""
+    work: list[ast.AST] = [*node.body]
+    while work:
+        inner = work.pop()
+        if isinstance(inner, ast.Return) and inner.value is not None:
+            yield inner.value
+        if not isinstance(inner, _NESTED):
+            work.extend(ast.iter_child_nodes(inner))
+
+
+def _is_divided(value: ast.expr) -> bool:
+    """Whether an expression is, at times, a true division, or what is reckoned with one."""
+    match value:
+        case ast.BinOp(left=left, op=op, right=right):
+            return isinstance(op, ast.Div) or _is_divided(left) or _is_divided(right)
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
+            return _is_divided(operand)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_divided(body) or _is_divided(orelse)
+        case ast.BoolOp(values=values):
+            return any(map(_is_divided, values))
+        case _:
+            return False
