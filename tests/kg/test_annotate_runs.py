@@ -202,3 +202,19 @@ def test_a_division_gives_no_whole_number() -> None:
         "def outer(a, b) -> int:",
     ]
     assert _guessed(DIVIDED, {"ratio": "float"}) == DIVIDED.replace("ratio(a, b):", "ratio(a, b) -> float:")
+
+
+EQUAL = """class Day:
+    def __eq__(self, other): return self.day == other.day
+    def __ne__(self, other): return not self == other
+    def __lt__(self, other): return self.day < other.day
+"""
+
+
+def test_what_is_compared_with_may_be_any_object() -> None:
+    text = _guessed(EQUAL, {"other": "Day"})
+    assert [line.strip().partition(": return")[0] for line in text.splitlines()[1:]] == [
+        "def __eq__(self, other) -> bool",
+        "def __ne__(self, other) -> bool",
+        'def __lt__(self, other: "Day") -> bool',
+    ]

@@ -1,4 +1,4 @@
-"""What a model answers and the code rules out: a whole number of a division."""
+"""What a model answers and the code rules out: a whole number of a division, another type for what ``==`` is given."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from weft.kg.languages.unit import Open
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NESTED = (*_FUNCTION, ast.Lambda, ast.ClassDef)
 _WHOLE = ("int", "bool")
+_EQUALITY = ("__eq__", "__ne__")
 
 
 class Impossible:
@@ -29,14 +30,18 @@ class Impossible:
     def __call__(self, asked: Open, line: int, name: str) -> bool:
         """Whether a type cannot be the answer to a question.
 
-        A function that returns ``a / b`` returns no whole number.
+        A function that returns ``a / b`` returns no whole number. ``__eq__`` and ``__ne__`` take any object: where
+        the parameter has another type, every checker refuses the method.
 
         Args:
             asked: The question.
             line: Line of its name, from 1.
             name: The type.
         """
-        return asked.relation == "returns" and name in _WHOLE and (line, asked.name) in self._divided
+        if asked.relation == "returns":
+            return name in _WHOLE and (line, asked.name) in self._divided
+        within = asked.head.name.rpartition(".")[0].rpartition(".")[2]
+        return asked.head.kind == "parameter" and within in _EQUALITY
 
 
 def _returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.expr]:
