@@ -237,3 +237,15 @@ def test_on_the_command_line_it_is_called_by_its_flag(
     shown = capsys.readouterr().err
     assert said in shown
     assert "Extraction" not in shown
+
+
+def test_special_tokens_that_stand_in_a_text_name_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "Nora Blix was born in [MASK]. [MASK] was founded by Karl Holm in Oslo. [PAD] lies in Norway.\n"
+    text += "[UNK] acquired [SEP] in 1999, and Bo Ek lives in [CLS]. The MASK Group is based in Bergen."
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    assert main(["kg", "facts", str(tmp_path / "a.txt"), "--json"]) == 0
+    named = {fact[end] for fact in json.loads(capsys.readouterr().out) for end in ("head", "tail")}
+    assert "Oslo" in named
+    assert [name for name in named if name.strip("[]") in ("MASK", "PAD", "UNK", "SEP", "CLS")] == []

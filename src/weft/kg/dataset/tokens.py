@@ -72,6 +72,8 @@ class CodeTokenizer:
         if found != SPECIALS:
             raise CheckpointError(f"the tokenizer's first ids are {found}, not {SPECIALS}")
         self.tokenizer = tokenizer
+        # A "[MASK]" that stands in a text is characters like others: special tokens are given by their ids.
+        self.tokenizer.encode_special_tokens = True
 
     @staticmethod
     def train(texts: Iterable[str], vocab_size: int = 8192) -> CodeTokenizer:

@@ -23,6 +23,8 @@ _EMPTY_LINE = re.compile(rf"{EMPTY_LINE}\s*")
 _LABEL = re.compile(r"[ \t]*\r?\n(?=[ \t]*[^\n:.]{1,40}:\s)")
 """The end of a line below which the next one begins with its label: "Chairwoman: Lone Friis", "Parent company: …"."""
 _ARTICLE = re.compile(r"the(?:\s+|$)")
+_SPECIAL = re.compile(r"\[(?:CLS|MASK|PAD|SEP|UNK)\]")
+"""Marks of other models in a text, which name nothing."""
 _DEAR = re.compile(r"(?:Dear|DEAR)\s+(?=\w)")
 """How letters begin; it is no name."""
 
@@ -102,6 +104,7 @@ def mentions_in(
         for begin, (_, chunks) in zip(begins, passages, strict=True)
     ]
     labels = [place.span() for place in _LABEL.finditer(document.text)]
+    named = _SPECIAL.sub(lambda mark: " " * len(mark[0]), document.text)
     found: list[join.Mention] = []
     for number, spans in enumerate(find_spans(model, [example for example, _ in passages])):
         for span in spans:
@@ -114,7 +117,7 @@ def mentions_in(
                 kind = model.config.types[span.type + 1]
                 start += _beginning(document.text[start:end], kind)
                 end = start + len(document.text[start:end].rstrip())
-                if any(character.isalnum() for character in document.text[start:end]):
+                if any(character.isalnum() for character in named[start:end]):
                     found.append(join.Mention(start, end, kind, span.probability))
     return with_agreed_types(document.text, sorted(found))
 

@@ -16,7 +16,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-RULES = 2
+RULES = 3
 """Counts up where names are found or joined otherwise than before: stores are read anew."""
 PERSON, ORGANISATION = "PER", "ORG"
 ALONE = frozenset({"TIME", "NUM"})
