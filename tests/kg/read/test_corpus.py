@@ -13,6 +13,7 @@ from weft.cli.main import main
 from weft.errors import InputError
 from weft.kg.dataset.split import part_of, read_split
 from weft.kg.extraction.code import CodeCorpus
+from weft.kg.extraction.extract import extract
 from weft.kg.extraction.model import model_for
 from weft.kg.extraction.text import Met, text_sources
 from weft.kg.languages import find_language
@@ -121,7 +122,7 @@ def test_links_and_pipes_of_a_language_are_told_and_read_again(tmp_path: Path) -
         "corpus/broken.py": "a link that leads nowhere",
         "corpus/good.py": "",
         "corpus/pipe.py": "no regular file",
-        "corpus/round.py": "cannot be read: Too many levels of symbolic links",
+        "corpus/round.py": "a link that leads in a circle",
     }
     assert found.others == {"linked folder": 1}
 
@@ -273,6 +274,25 @@ def test_an_empty_id_names_nothing_and_the_line_stands_for_it(tmp_path: Path) ->
 def test_no_such_place(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
         list(read_corpus([tmp_path / "absent"], Funnel()))
+
+
+@pytest.mark.parametrize("name", ["round.txt", "round.py"])
+@pytest.mark.parametrize(("leads", "why"), [("{}", "in a circle"), ("nowhere", "nowhere")])
+def test_a_link_that_leads_to_no_place_says_where_it_leads(
+    tmp_path: Path, name: str, leads: str, why: str
+) -> None:
+    link = tmp_path / name
+    link.symlink_to(leads.format(name))
+    told = f"{name}: a link that leads {why}"
+    with pytest.raises(InputError, match=told):
+        list(read_corpus([link], Funnel()))
+    with pytest.raises(InputError, match=told):
+        extract(link, tmp_path / "store")
+    with pytest.raises(InputError, match=told):
+        CodeCorpus(link, "corpus", find_language("python"))
+    funnel = Funnel()
+    assert not list(read_corpus([tmp_path], funnel))
+    assert funnel.listed.get("files that cannot be read", [told]) == [told]
 
 
 def test_a_split_file(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,4 +69,20 @@ def test_a_pipe_is_no_table(tmp_path: Path) -> None:
     part.unlink()
     os.mkfifo(part)
     with pytest.raises(StoreError, match="no file but a folder, a device or a pipe"):
+        Graph.load(tmp_path / "store")
+
+
+def test_a_manifest_that_cannot_be_read_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_store(tmp_path / "store", SCHEMA)
+    closed, real = tmp_path / "store" / "manifest.json", builtins.open
+
+    def guard(path: Any, *rest: Any, **options: Any) -> Any:
+        if path == closed:  # no mode keeps root out
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *rest, **options)
+
+    monkeypatch.setattr(builtins, "open", guard)
+    with pytest.raises(StoreError, match=r"manifest\.json: cannot be read: Permission denied"):
         Graph.load(tmp_path / "store")

@@ -20,7 +20,7 @@ from weft.kg.languages.around import around
 from weft.kg.languages.language import Language, ParsedFile
 from weft.kg.languages.lines import Lines, line_around, line_of
 from weft.kg.languages.unit import Open
-from weft.kg.read.corpus import no_file, plain_name, walk
+from weft.kg.read.corpus import no_file, not_there, plain_name, walk
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling
 from weft.kg.storage.manifest import is_store
@@ -298,7 +298,7 @@ def _source_files(
     if place.is_file():
         return {corpus: place}
     if not place.is_dir():
-        raise InputError("no such file or folder", where=str(place))
+        raise not_there(place)
 
     def closed(folder: Path, why: str) -> None:
         unread[f"{corpus}/{_below(folder, place)}"] = why

@@ -22,7 +22,7 @@ from weft.kg.extraction.corpus import (
 )
 from weft.kg.extraction.model import TEXT_MODEL, model_for, model_language, reads_text
 from weft.kg.extraction.text import Met, TextLoader, text_sources
-from weft.kg.read.corpus import plain_name
+from weft.kg.read.corpus import not_there, plain_name
 from weft.platform.machine import device_named
 from weft.platform.models import find_model
 from weft.platform.processes import Limits
@@ -116,7 +116,7 @@ def extract(
     if not str(corpus):
         raise InputError("no corpus is named", hint="'.' is the folder that you are in")
     if not Path(corpus).exists():  # before a store is made, or refused for the relations of another model
-        raise InputError("no such file or folder", where=str(corpus))
+        raise not_there(Path(corpus))
     options = replace(options, device=str(device_named(options.device)))
     name = options.name or plain_name(Path(corpus).resolve().name)
     met = Met()

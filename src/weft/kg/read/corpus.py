@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import multiprocessing
 import os
 import stat
@@ -99,7 +100,7 @@ def _files(places: Iterable[Path], funnel: Funnel) -> Iterator[tuple[Path, str]]
         elif place.exists():
             yield place, plain_name(place.name)
         else:
-            raise InputError("no such file or folder", where=str(place))
+            raise not_there(place)
 
 
 def paths_below(folder: Path, closed: Closed = lambda path, why: None) -> Iterator[Path]:
@@ -138,6 +139,12 @@ def walk(folder: Path, closed: Closed) -> Iterator[tuple[Path, list[str], list[s
         yield Path(place), below, names
 
 
+def not_there(place: Path) -> InputError:
+    """The error of a place that is neither a file nor a folder: of a link, where that leads."""
+    why = no_file(place) if place.is_symlink() else ""
+    return InputError(why or "no such file or folder", where=str(place))
+
+
 def no_file(path: Path) -> str:
     """Why what is not a folder is no file either; empty where it is one."""
     try:
@@ -145,7 +152,8 @@ def no_file(path: Path) -> str:
     except FileNotFoundError:
         return "a link that leads nowhere"
     except OSError as error:
-        return cannot_read(error, path).what
+        circle = error.errno == errno.ELOOP
+        return "a link that leads in a circle" if circle else cannot_read(error, path).what
 
 
 def _note_folder(corpus: Path, funnel: Funnel, folder: Path, why: str) -> None:

@@ -84,7 +84,7 @@ def read_manifest(folder: Path) -> Manifest:
 
     Raises:
         InputError: No such folder.
-        StoreError: No store, one of another version, or a damaged manifest.
+        StoreError: No store, one of another version, or a manifest that cannot be read or is damaged.
     """
     path = folder / FILE
     hint = "`weft kg extract` makes one"
@@ -97,7 +97,9 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         record = read_json(path, SETTINGS_BYTES)
     except InputError as error:
-        raise StoreError(f"a damaged manifest: {error.what}", where=error.where) from error
+        unread = isinstance(error.__cause__, OSError)  # it may be whole, and closed
+        what = error.what if unread else f"a damaged manifest: {error.what}"
+        raise StoreError(what, where=error.where) from error
     version = record.get(_MARK) if isinstance(record, dict) else None
     if version != VERSION:
         raise StoreError(
