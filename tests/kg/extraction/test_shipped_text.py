@@ -136,6 +136,17 @@ def test_which_model_reads_what(tmp_path: Path) -> None:
     assert model_for(tmp_path) == TEXT_MODEL
     (tmp_path / "setup.py").write_text("")
     assert model_for(tmp_path) == CODE_MODEL
+    (tmp_path / "below" / "more.txt").write_text("x")
+    with pytest.raises(
+        InputError, match=r"2 texts and 1 file of python.*--model kg-text-small .*--model kg-python"
+    ):
+        model_for(tmp_path)
+    assert main(["kg", "extract", str(tmp_path), "-o", str(tmp_path / "s")]) == InputError.exit_code
+    assert not (tmp_path / "s").exists()
+    # Other people's code, and what is hidden, has no say.
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "setup.py").rename(tmp_path / "node_modules" / "setup.py")
+    assert model_for(tmp_path) == TEXT_MODEL
 
 
 def test_a_model_of_text_is_no_extractor_of_code() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from weft.errors import CheckpointError, InputError, with_article
+from weft.errors import CheckpointError, InputError, counted, with_article
 from weft.kg.config import TEXT
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages import LANGUAGES, find_language
@@ -93,13 +93,16 @@ def _config(folder: Path) -> dict[str, Any]:
 def model_for(corpus: Path) -> str:
     """The shipped model that reads a corpus: of text for texts without any source code beside them, else of code.
 
+    But nobody wants a folder of texts read for the one script in it: where texts are more, whoever asks has to say it.
+
     A file without a suffix is a text, and so is what does not exist: whoever reads it says so.
 
     Args:
         corpus: A folder or a file.
 
     Raises:
-        InputError: A file of another kind, a store, or a folder that holds neither texts nor source code.
+        InputError: A file of another kind, a store, a folder that holds neither texts nor source code, or one with
+            more texts than files of source code.
     """
     languages = [find_language(name) for name in LANGUAGES]
     sources = tuple(suffix for language in languages for suffix in language.suffixes)
@@ -116,20 +119,25 @@ def model_for(corpus: Path) -> str:
             where=str(corpus),
             hint=f"--model {TEXT_MODEL} reads it as plain text, --model {CODE_MODEL} as source code",
         )
-    texts, others = False, Counter[str]()
+    texts, files, others = 0, 0, Counter[str]()
     for path in (path for path in paths_below(corpus) if not left_out(path.relative_to(corpus))):
-        if path.name.endswith(sources):
-            return CODE_MODEL
-        texts = texts or path.suffix.lower() in SUFFIXES
+        files += path.name.endswith(sources)
+        texts += path.suffix.lower() in SUFFIXES
         if os.path.isfile(path):
             others[path.suffix.lower() or "no suffix"] += 1
-    if texts:
-        return TEXT_MODEL
+    code = " or ".join(language.name for language in languages)
+    if texts > files > 0:
+        raise InputError(
+            f"{counted(texts, 'text')} and {counted(files, 'file')} of {code}: one model reads one or the other",
+            where=str(corpus),
+            hint=f"--model {TEXT_MODEL} reads the texts, --model {CODE_MODEL} the source code",
+        )
+    if texts or files:
+        return CODE_MODEL if files else TEXT_MODEL
     if is_store(corpus):
         raise InputError(
             "a store of facts, not texts", where=str(corpus), hint="`weft kg show STORE` prints its facts"
         )
-    code = " or ".join(language.name for language in languages)
     raise InputError(
         f"no text and no file of {code} in it, but {listed(others)}" if others else "holds no file",
         where=str(corpus),
