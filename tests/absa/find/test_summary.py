@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from weft.absa.find.finder import Finding
+from weft.absa.find.finding import Finding
 from weft.absa.find.page import page
 from weft.absa.find.summary import Summary
 from weft.cli.absa.find import _told

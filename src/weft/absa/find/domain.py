@@ -128,6 +128,11 @@ class Phrases:
         ]
         return -max(named)[1] if named else None
 
+    def held(self, text: str) -> set[int]:
+        """The categories of which a whole name or phrase stands in a text."""
+        words = set(_stems(text))
+        return {number for number, stems in self._stems if stems <= words}
+
 
 def _stems(words: str) -> list[str]:
     """The words that say something, each without the ending of a plural."""

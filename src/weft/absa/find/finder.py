@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.absa.find.domain import Category
+from weft.absa.find.domain import Category, Phrases
+from weft.absa.find.finding import Finding
 from weft.absa.find.grouping import Grouping, Said
 from weft.absa.find.places import items_of, name_in, passages, sides_below_heads, with_items, within
 from weft.absa.find.spans import Span, nearest, spans_of_windows
@@ -28,39 +29,12 @@ GENERAL = "general"
 _ASKED_LIMIT = 0.05
 """From which share an opinion counts about a term in an answer to a question of praise or of blame."""
 _CATEGORY_LIMIT = 0.6
-"""From which share an opinion counts about a category of the user's that the text does not name: near categories of
+"""From which share an opinion counts about a category of the user's of which the text has no word: near categories of
 one field ("route planning", "map detail") are all spoken of a little. Chosen by ``benchmarks/absa_compared.py``."""
 _ALL = frozenset({"everything", "all", "all of it", "it all", "the lot", "everything else"})
 """Terms that name no category of their own."""
 _SENTENCE = "{}."
 """In which the item of a list is looked at by itself."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that a text judges.
-
-    Args:
-        term: The words that name it; None where it is judged without being named.
-        span: Where they stand, at first where a sentence says the same of them twice; None without a term.
-        category: What it belongs to; None where nothing fits.
-        polarity: One of the model's opinions.
-        confidence: Its probability among the opinions for a term, among all answers for what is not named.
-        words: The words that judge it, where they were found.
-        places: Where these stand.
-        meant: The term as it is read, where words of it have a slip of the keyboard.
-        faint: Less sure than what is reported: it counts where groups of texts are compared.
-    """
-
-    term: str | None
-    span: tuple[int, int] | None
-    category: str | None
-    polarity: str
-    confidence: float
-    words: tuple[str, ...] = ()
-    places: tuple[tuple[int, int], ...] = ()
-    meant: str | None = None
-    faint: bool = False
 
 
 class Finder:
@@ -106,6 +80,7 @@ class Finder:
         self.group = Grouping(asker, categories) if categories else None
         self._asked = list(categories) if ask else []
         self._faint = faint
+        self._words_of = Phrases(self._asked)
 
     def find(
         self, texts: Sequence[str], sides: Side | Sequence[Side | None] | None = None
@@ -326,15 +301,17 @@ class Finder:
         loose = [(place, span) for place, own in judging.items() if place not in said for span in own]
         # What stands beside a term that nobody judges is about the category of that term, or about the whole.
         of = {place: None if place is None else groups.get(terms[place]) for place, _ in loose}
-        asked = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
+        named = self._words_of.held(text)
+        asked = [(n, Context(c.question), c.name) for n, c in enumerate(self._asked) if c.name not in covered]
         unnamed = [
             self._of_category(
                 text,
                 rows[number[context]],
                 name,
                 sorted(span for place, span in loose if place is None or of[place] == name),
+                n in named,
             )
-            for context, name in asked
+            for n, context, name in asked
         ]
         if not said and all(one is None or one.faint for one in unnamed):
             every = sorted(span for _, span in loose)
@@ -373,10 +350,10 @@ class Finder:
         )
 
     def _of_category(
-        self, text: str, row: NDArray[np.float64], category: str, words: Sequence[Span]
+        self, text: str, row: NDArray[np.float64], category: str, words: Sequence[Span], named: bool
     ) -> Finding | None:
-        """What the text judges of a category of the user's without naming it."""
-        limit = max(self.asker.config.threshold, _CATEGORY_LIMIT)
+        """What the text judges of a category of the user's; ``named``: the text has words of it."""
+        limit = None if named else max(self.asker.config.threshold, _CATEGORY_LIMIT)
         found = self._unnamed(text, row, category, words, limit)
         faint = self._unnamed(text, row, category, words) if found is None and self._faint else None
         return found if faint is None else replace(faint, faint=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from weft.absa.find.finder import Finder, Finding
+from weft.absa.find.finder import Finder
+from weft.absa.find.finding import Finding
 from weft.absa.read.fields import COLUMN, GROUP, Fields
 from weft.absa.read.labelled import given_cell
 from weft.absa.read.table import TableRow

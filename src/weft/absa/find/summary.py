@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.absa.find.finder import Finding
+from weft.absa.find.finding import Finding
 from weft.absa.find.groups import Groups
 from weft.absa.represent.spelling import laid_out, shown
 from weft.absa.use.notes import FOREIGN, MENDED
