@@ -4,6 +4,9 @@
 
 over the pairs that were found, with p the confidence and n the instructions: the expected share of the smaller file's
 code that the other one has, too. What compilers and C libraries put into every program is short: it counts for little.
+
+Of small files that share says nothing by itself: `main` is most of their code, and is `main` in any program. There the
+likeness of all pairs tells (:func:`weft.bcsd.matching.pairs.relation.relation`).
 """
 
 from __future__ import annotations
@@ -12,6 +15,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from weft.bcsd.matching.pairs.relation import beside_start_up
+from weft.bcsd.matching.rule import FEATURES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +31,10 @@ LITTLE = 0.03
 COUNTED = 0.2
 #: Functions of the smaller file from which on a share tells anything: of few, the only likely one may go unmatched.
 FEWEST = 20
+#: Pairs at least so sure, and so alike, are of common code: `main` is paired by what calls it, too.
+SURE, ALIKE = 0.8, 0.5
+#: Files are unrelated where they have anything in common with a smaller probability, by how alike their pairs are.
+UNLIKE = 0.1
 
 
 @dataclass(frozen=True)
@@ -37,24 +47,42 @@ class InCommon:
         runtime: How many of these are what compilers and C libraries put into every program, by a name or by the place
             from which they are called (:attr:`weft.bcsd.matching.side.Side.runtime`).
         judged: Whether that tells anything: the smaller file has functions enough, and confidences are probabilities.
+        sure: The share in pairs at least :data:`SURE` and :data:`ALIKE`, but those of start-up code.
+        related: How probable it is, by how alike the pairs are, that there is anything; None where that is not known.
     """
 
     share: float
     pairs: int
     runtime: int
     judged: bool
+    sure: float = 0.0
+    related: float | None = None
 
     @property
     def unrelated(self) -> bool | None:
         """Whether they share no more than unrelated programs do; None where that cannot be told."""
-        return self.share < LITTLE if self.judged else None
+        if self._unlike or (self.judged and self.share < LITTLE):
+            return True
+        told = self.judged or (self.related is not None and self.related > 1 - UNLIKE)
+        return False if told else None
+
+    @property
+    def _unlike(self) -> bool:
+        return self.related is not None and self.related < UNLIKE and self.sure < LITTLE
 
     def said(self) -> str:
-        """That in a sentence, where they are unrelated; empty otherwise."""
+        """That in a sentence, where they are unrelated or cannot be told from such files; empty otherwise."""
+        if self.unrelated is None and self.related is not None:
+            return "too few functions to tell whether the two files have anything in common"
         if not self.unrelated:
             return ""
         start = f", {self.runtime} of them start-up code that every program has" if self.runtime else ""
         found = f"{self.pairs} pair{'s' * (self.pairs != 1)}{start}" if self.pairs else "no pair"
+        if self.share >= LITTLE:
+            return (
+                f"the two files have next to nothing in common: {found}, and all in all no more alike than those of "
+                "unrelated programs"
+            )
         return (
             f"the two files have next to nothing in common: {found}, {100 * self.share:.1f} % of the smaller one's "
             "code, as unrelated programs have"
@@ -74,10 +102,20 @@ class InCommon:
 def in_common(matching: Matching) -> InCommon:
     """What the files of a matching share; the same whatever floor its matches were cut at."""
     pairs = matching.pairs
-    sure = pairs.confidence >= COUNTED
-    rows, columns, confidence = pairs.rows[sure], pairs.columns[sure], pairs.confidence[sure]
-    found = shared(matching.a, matching.b, rows, columns, confidence)
-    return found if matching.calibrated else replace(found, judged=False)
+    counted = pairs.confidence >= COUNTED
+    found = _shared(matching, counted)
+    if not matching.calibrated:
+        return replace(found, judged=False)
+    alike = pairs.features[:, FEATURES.index("likeness")] >= ALIKE
+    own = beside_start_up(matching.a, matching.b, pairs.rows, pairs.columns)
+    sure = _shared(matching, (pairs.confidence >= SURE) & alike & own)
+    return replace(found, sure=sure.share, related=pairs.related)
+
+
+def _shared(matching: Matching, chosen: NDArray[np.bool_]) -> InCommon:
+    pairs = matching.pairs
+    columns = pairs.columns[chosen]
+    return shared(matching.a, matching.b, pairs.rows[chosen], columns, pairs.confidence[chosen])
 
 
 def shared(

@@ -56,7 +56,7 @@ class Rule:
     | ``lengths`` | how far the instructions of the two differ, as a factor: its log₂ |
     | ``nearest`` | 1 where each is the other's best by the score alone |
     | ``likeness`` | the hybrid score without the correction for hubs |
-    | ``agreement`` | the share of the calls in A that the pairs take to calls in B, at most .6 |
+    | ``agreement`` | the share of the calls in A that the pairs take to calls in B, at most .6; less of unlike files |
     | ``handed`` | 1 where a callee was paired and is inlined: its likeness and sizes are those of both together |
     | ``foreign`` | 1 where the files are for different processors |
     | ``callers`` | how far those who call the two are matched with each other |
@@ -64,10 +64,10 @@ class Rule:
     | ``uneven`` | how far the numbers of callers, and one, differ, as a factor: its log₂ |
     | ``place`` | how far those who lie around the two are matched with each other |
 
-    The agreement is the same for all pairs of two files. It tells files that have much in common from files that
-    have nothing: of an unrelated file every function still gets a partner, but they do not call each other. A function
-    that a compiler has inlined, and that was taken for its caller, is told by who calls the two: its only caller has
-    no partner.
+    The agreement is the same for all pairs of two files but those of start-up code. It tells files that have much in
+    common from files that have nothing: of an unrelated file every function still gets a partner, but they do not call
+    each other. A function that a compiler has inlined, and that was taken for its caller, is told by who calls the two:
+    its only caller has no partner.
 
     Args:
         score: w_score.
@@ -75,6 +75,8 @@ class Rule:
         confidence: c_0, and c_f for each of :data:`FEATURES`.
         floor: Pairs less sure than this are not reported as matches.
         model: Version of the model that it was fitted with; empty where it fits any.
+        related: How probable it is that two files have anything in common, by the mean likeness of their pairs; None
+            where it was not fitted: then calls tell alone. See :mod:`weft.bcsd.matching.pairs.relation`.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -85,11 +87,13 @@ class Rule:
     confidence: Logistic
     floor: float = 0.2
     model: str = ""
+    related: Logistic | None = None
 
     def __post_init__(self) -> None:
         counts = (
             ("evidence", len(self.evidence), len(KINDS)),
             ("confidence", len(self.confidence.coefficients), len(FEATURES)),
+            ("related", len(self.related.coefficients) if self.related else 1, 1),
         )
         for name, found, expected in counts:
             if found != expected:
@@ -116,7 +120,8 @@ def save_rule(rule: Rule, path: str | Path) -> None:
     Raises:
         OutputError: The file cannot be written.
     """
-    write_json(path, {**asdict(rule), "confidence": rule.confidence.to_json()})
+    record = {**asdict(rule), "confidence": rule.confidence.to_json()}
+    write_json(path, {**record, "related": rule.related.to_json() if rule.related else None})
 
 
 def load_rule(path: str | Path) -> Rule:
@@ -133,7 +138,9 @@ def load_rule(path: str | Path) -> Rule:
             evidence = (*evidence, 0.0)
             later = (0.0,) * (len(FEATURES) - len(confidence.coefficients))
             confidence = replace(confidence, coefficients=(*confidence.coefficients, *later))
-        return Rule(**{**record, "evidence": evidence, "confidence": confidence})
+        known = record.get("related")
+        related = None if known is None else Logistic.from_json(known, str(path))
+        return Rule(**{**record, "evidence": evidence, "confidence": confidence, "related": related})
     except InputError as error:
         raise CheckpointError(error.what, where=str(path), hint=_ANEW) from error
     except (LookupError, TypeError, ConfigError) as error:

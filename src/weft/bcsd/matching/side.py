@@ -143,16 +143,16 @@ class Side:
         ]
 
     @cached_property
-    def runtime(self) -> set[int]:
-        """Rows of what compilers and C libraries put into every program.
-
-        By a name, or because the loader enters the program there, or one of these calls it, and it is short.
-        """
+    def start_up(self) -> set[int]:
+        """Rows of start-up code, by no name: short, and entered by the loader, or called by what is."""
         entered = {row for row, address in enumerate(self.addresses) if address in self.begins}
         called = {callee for row in self._short(entered) for callee in self.calls[row]}
-        return {row for row, name in enumerate(self.names) if is_runtime(name)} | self._short(
-            entered | called
-        )
+        return self._short(entered | called)
+
+    @cached_property
+    def runtime(self) -> set[int]:
+        """Rows of what compilers and C libraries put into every program: start-up code, and what a name tells."""
+        return {row for row, name in enumerate(self.names) if is_runtime(name)} | self.start_up
 
     def _short(self, rows: set[int]) -> set[int]:
         return {row for row in rows if self.num_instructions[row] <= START_UP}

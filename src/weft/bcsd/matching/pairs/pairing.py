@@ -19,6 +19,7 @@ from weft.bcsd.matching.pairs.evidence import (
 )
 from weft.bcsd.matching.pairs.inlined import Inlining
 from weft.bcsd.matching.pairs.place import place_agreement
+from weft.bcsd.matching.pairs.relation import agreements
 from weft.bcsd.matching.pairs.seen import Scores
 from weft.bcsd.matching.rule import FEATURES, LARGEST_MARGIN, Rule
 from weft.bcsd.matching.side import Side
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 ROUNDS = 4
 #: Functions of equal tokens are anchors from this length on; shorter ones are equal by chance.
 ANCHOR_INSTRUCTIONS = 8
-#: Agreement of calls above which two files are as related as any.
-RELATED = 0.6
 _ANCHOR = 1000.0
 _SIZE, _LENGTHS, _LIKENESS, _AGREEMENT, _HANDED, _CALLERS = map(
     FEATURES.index, ("size", "lengths", "likeness", "agreement", "handed", "callers")
@@ -48,6 +47,8 @@ class Pairs:
         features: ``(pairs, len(FEATURES))``.
         confidence: Of each pair, in (0, 1).
         evidence: Kind → ``(functions of A, functions of B)``.
+        related: How probable it is, by how alike the pairs are, that the files have anything in common; None where the
+            rule does not tell.
     """
 
     rows: NDArray[np.int64]
@@ -55,6 +56,7 @@ class Pairs:
     features: NDArray[np.float64]
     confidence: NDArray[np.float64]
     evidence: dict[str, sparse.csr_array]
+    related: float | None = None
 
 
 def pair(
@@ -159,8 +161,14 @@ class _Case:
         features[:, _CALLERS:] = self.surroundings(rows, columns, evidence)
         rows, columns, features = self.with_callers(rows, columns, features)
         features[:, _CALLERS:] = self.surroundings(rows, columns, evidence)
-        features[:, _AGREEMENT] = min(call_agreement(self.a, self.b, rows, columns), RELATED)
-        return Pairs(rows, columns, features, self.rule.confidence(features), dict(evidence))
+        features[:, _AGREEMENT], related = self.agreements(rows, columns, features[:, _LIKENESS])
+        return Pairs(rows, columns, features, self.rule.confidence(features), dict(evidence), related)
+
+    def agreements(
+        self, rows: NDArray[np.int64], columns: NDArray[np.int64], likeness: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], float | None]:
+        """The agreement of calls that each pair is judged by: see :mod:`weft.bcsd.matching.pairs.relation`."""
+        return agreements(self.a, self.b, rows, columns, likeness, self.rule.related)
 
     def with_callers(
         self, rows: NDArray[np.int64], columns: NDArray[np.int64], features: NDArray[np.float64]
@@ -199,6 +207,7 @@ class _Case:
         first = np.log2(np.maximum(self.a.num_instructions[rows], 1))
         second = np.log2(np.maximum(self.b.num_instructions[columns], 1))
         plain, corrected = self.scores
+        likeness = plain[rows, columns].astype(np.float64)
         of_row, of_column = corrected.argmax(axis=1), corrected.argmax(axis=0)
         return np.stack(
             [
@@ -208,8 +217,8 @@ class _Case:
                 np.asarray(self.same[rows, columns], dtype=np.float64).reshape(-1),
                 np.abs(first - second),
                 (of_row[rows] == columns) & (of_column[columns] == rows),
-                plain[rows, columns].astype(np.float64),
-                np.full(len(rows), min(call_agreement(self.a, self.b, rows, columns), RELATED)),
+                likeness,
+                self.agreements(rows, columns, likeness)[0],
                 np.zeros(len(rows)),
                 np.full(len(rows), float(self.a.architecture != self.b.architecture)),
                 *np.zeros((len(FEATURES) - _CALLERS, len(rows))),
@@ -231,24 +240,6 @@ class _Case:
         )
         uneven = np.abs(np.log2(1 + first) - np.log2(1 + second))
         return np.stack([callers, (first + second > 0).astype(np.float64), uneven, place], axis=1)
-
-
-def call_agreement(a: Side, b: Side, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> float:
-    """The share of the calls between paired functions of A whose partners in B call each other.
-
-    Counted as if one more call agreed and one more did not: few calls say little.
-    """
-    partner = np.full(len(a), -1)
-    partner[rows] = columns
-    callers = np.repeat(np.arange(len(a)), [len(called) for called in a.calls])
-    callees = np.array([callee for called in a.calls for callee in called], dtype=np.int64)
-    first, second = partner[callers], partner[callees]
-    paired = (first >= 0) & (second >= 0)
-    there = {(caller, callee) for caller, called in enumerate(b.calls) for callee in called}
-    agreeing = sum(
-        edge in there for edge in zip(first[paired].tolist(), second[paired].tolist(), strict=True)
-    )
-    return (agreeing + 1) / (int(paired.sum()) + 2)
 
 
 def margins(
