@@ -209,14 +209,14 @@ def linkable(library: str) -> bool:
 
 
 def modules(
-    folders: Sequence[Path], part: str, into: Path, embedder: Embedder
+    folders: Sequence[Path], part: str, into: Path, embedder: Embedder, symbols: range
 ) -> Iterator[tuple[File, File]]:
-    """Extension modules of one name with symbols, of 13 to 70 symbols of code, each folder with the next."""
+    """Extension modules of one name that have so many symbols of code, each folder's with the next one's."""
     for first, second in pairwise(folders):
         later = {path.name.split(".")[0]: path for path in second.glob("*.so")}
         for path in sorted(first.glob("*.so")):
             name = path.name.split(".")[0]
-            if name not in later or part_of(name) != part or not 13 <= len(symbol_names(path)) < 70:
+            if name not in later or part_of(name) != part or len(symbol_names(path)) not in symbols:
                 continue
             pair: list[File] = []
             for number, whole in enumerate((path, later[name])):
@@ -237,8 +237,8 @@ def count(a: File, b: File, embedder: Embedder, rule: Rule) -> Count:
     kept = pairs.confidence >= COUNTED
     held = (pairs.rows[kept], pairs.columns[kept], np.zeros(0), np.zeros(0, np.int64), pairs.confidence[kept])
     said = in_common(Matching(a.known.side, b.known.side, *held, pairs))
-    numbers = (int(chosen.sum()) for chosen in (half, half & right, sure, sure & right))
-    return Count(*numbers, said.share, said.unrelated)
+    half_right, sure_right = int((half & right).sum()), int((sure & right).sum())
+    return Count(int(half.sum()), half_right, int(sure.sum()), sure_right, said.share, said.unrelated)
 
 
 def line(kind: str, counts: Sequence[Count]) -> str:
@@ -265,6 +265,7 @@ def main() -> None:
     for name, default in folders.items():
         parser.add_argument(f"--{name}", type=Path, nargs="*", default=default)
     parser.add_argument("--part", choices=PARTS, default="measures")
+    parser.add_argument("--symbols", type=int, nargs=2, default=(13, 70), help="of a module, from and below")
     parser.add_argument("--rule", type=Path, help="another match.json")
     given = parser.parse_args()
     embedder = Embedder.load(find("bcsd-small"), precision="auto")
@@ -295,7 +296,7 @@ def main() -> None:
             ]
         print(line("a program with names, and an unrelated one", named), flush=True)
         print(line("two builds of a small program", related), flush=True)
-        versions = modules(given.modules, given.part, Path(folder), embedder)
+        versions = modules(given.modules, given.part, Path(folder), embedder, range(*given.symbols))
         print(line("two versions of a module", [count(*pair, embedder, rule) for pair in versions]))
 
 

@@ -36,6 +36,33 @@ def test_one_large_pair_of_many_functions_is_not_little():
     assert found.said() == ""
 
 
+@pytest.mark.parametrize(
+    ("judged", "share", "sure", "related", "unrelated", "said"),
+    [
+        (False, 0.6, 0.0, 0.05, True, "no more alike than those of unrelated programs"),
+        (
+            False,
+            0.6,
+            0.0,
+            0.5,
+            None,
+            "too few functions to tell whether the two files have anything in common",
+        ),
+        (False, 0.6, 0.0, 0.95, False, ""),
+        (False, 0.6, 0.05, 0.05, None, "too few functions to tell"),
+        (False, 0.6, 0.0, None, None, ""),
+        (True, 0.6, 0.0, 0.05, True, "no more alike than those of unrelated programs"),
+        (True, 0.6, 0.05, 0.05, False, ""),
+        (True, 0.02, 0.0, 0.5, True, "2.0 % of the smaller one's code"),
+    ],
+)
+def test_likeness_tells_where_the_share_does_not(judged, share, sure, related, unrelated, said):
+    found = InCommon(share, 9, 6, judged=judged, sure=sure, related=related)
+    assert found.unrelated is unrelated
+    assert said in found.said()
+    assert bool(found.said()) == bool(said)
+
+
 def test_builds_of_one_source_are_not_unrelated_and_a_rule_of_another_model_tells_nothing(
     matching, monkeypatch
 ):

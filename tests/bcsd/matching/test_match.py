@@ -14,7 +14,8 @@ from scipy import sparse
 
 from weft.bcsd.matching import match as module
 from weft.bcsd.matching.match import HIGHEST_SCORE, match, see
-from weft.bcsd.matching.pairs.pairing import RELATED, _anchors, call_agreement, pair
+from weft.bcsd.matching.pairs.pairing import _anchors, pair
+from weft.bcsd.matching.pairs.relation import RELATED, call_agreement
 from weft.bcsd.matching.pairs.seen import Scores, score
 from weft.bcsd.matching.record import COLUMNS, match_records, matching_csv, matching_record
 from weft.bcsd.matching.rule import DEFAULT_RULE, FEATURES
