@@ -134,6 +134,20 @@ def test_what_a_page_shows_is_what_the_command_prints(
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown
 
 
+def test_what_a_page_says_stands_out_is_what_the_command_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    page = (ROOT / "docs" / "absa.md").read_text(encoding="utf-8")
+    command, printed = re.findall(
+        r"^    (weft absa find .* --by .*)\n\nIts last lines:\n\n((?:    .*\n)+)", page, re.M
+    )[0]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    assert main(shlex.split(command)[1:]) == 0
+    shown = [line.strip() for line in printed.splitlines()]
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()][-len(shown) :] == shown
+
+
 def test_the_readmes_demonstration_is_what_the_demo_prints(capsys: pytest.CaptureFixture[str]):
     block = README.split("Targeted aspect sentiment.")[1].split("```")[0]
     rows = [line.rstrip() for line in block.splitlines() if "│ positive" in line or "│ negative" in line]
