@@ -39,6 +39,7 @@ class Kept(Told):
     failed: list[tuple[str, str]]
     gone: list[str] = Field(description="Always empty: files that were sent before stay in the store.")
     removed: bool
+    held: list[str] = Field(description="Always empty, likewise.")
     moved: bool
     unused: dict[str, list[str]]
     tally: None

@@ -77,8 +77,9 @@ def keep(task: Task, tell: Tell) -> dict[str, Any]:
         report = extract_corpus(document.parent, store, options)
     if report.failed:
         raise InputError(report.failed[0][1], where=file.name)
+    # What others sent is no part of this corpus of one file, and still in the store.
+    report.gone.clear()
     report.held.clear()
-    report.gone.clear()  # what others sent is no part of this corpus of one file, and still in the store
     graph = Graph.load(store)
     return {**report.record(), "kept": len(graph), "target_precision": graph.manifest.precision}
 
