@@ -134,7 +134,7 @@ def test_which_model_reads_what(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "readme.md").write_text("x")
     assert model_for(tmp_path) == TEXT_MODEL
-    (tmp_path / "setup.py").write_text("")
+    (tmp_path / "tool.py").write_text("")
     assert model_for(tmp_path) == CODE_MODEL
     (tmp_path / "below" / "more.txt").write_text("x")
     with pytest.raises(
@@ -143,9 +143,12 @@ def test_which_model_reads_what(tmp_path: Path) -> None:
         model_for(tmp_path)
     assert main(["kg", "extract", str(tmp_path), "-o", str(tmp_path / "s")]) == InputError.exit_code
     assert not (tmp_path / "s").exists()
+    (tmp_path / "pyproject.toml").write_text("")
+    assert model_for(tmp_path) == CODE_MODEL
+    (tmp_path / "pyproject.toml").unlink()
     # Other people's code, and what is hidden, has no say.
     (tmp_path / "node_modules").mkdir()
-    (tmp_path / "setup.py").rename(tmp_path / "node_modules" / "setup.py")
+    (tmp_path / "tool.py").rename(tmp_path / "node_modules" / "tool.py")
     assert model_for(tmp_path) == TEXT_MODEL
 
 

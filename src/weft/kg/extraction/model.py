@@ -90,10 +90,15 @@ def _config(folder: Path) -> dict[str, Any]:
         return read_object(folder / "config.json", SETTINGS_BYTES)
 
 
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "__init__.py")
+"""Files that stand in the folder of a project: its texts are the documents of its code."""
+
+
 def model_for(corpus: Path) -> str:
     """The shipped model that reads a corpus: of text for texts without any source code beside them, else of code.
 
-    But nobody wants a folder of texts read for the one script in it: where texts are more, whoever asks has to say it.
+    But nobody wants a folder of texts read for the one script in it: where texts are more, and nothing says that they
+    are a project's, whoever asks has to say it.
 
     A file without a suffix is a text, and so is what does not exist: whoever reads it says so.
 
@@ -102,7 +107,7 @@ def model_for(corpus: Path) -> str:
 
     Raises:
         InputError: A file of another kind, a store, a folder that holds neither texts nor source code, or one with
-            more texts than files of source code.
+            more texts than files of source code that is no project's.
     """
     languages = [find_language(name) for name in LANGUAGES]
     sources = tuple(suffix for language in languages for suffix in language.suffixes)
@@ -126,7 +131,8 @@ def model_for(corpus: Path) -> str:
         if os.path.isfile(path):
             others[path.suffix.lower() or "no suffix"] += 1
     code = " or ".join(language.name for language in languages)
-    if texts > files > 0:
+    project = any((corpus / name).is_file() for name in _PROJECT)
+    if texts > files > 0 and not project:
         raise InputError(
             f"{counted(texts, 'text')} and {counted(files, 'file')} of {code}: one model reads one or the other",
             where=str(corpus),
