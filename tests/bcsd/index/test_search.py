@@ -29,7 +29,14 @@ from weft.bcsd.use.search.searcher import HIGHEST, Searcher
 from weft.errors import InputError, WeftError
 
 
-def test_a_path_may_be_a_text_or_a_path(built, options):
+@pytest.fixture
+def naming(monkeypatch):
+    """As if the index named a library, of which no function is one."""
+    sizes = {("z", "1.3", "z-dev"): 1}
+    monkeypatch.setattr("weft.bcsd.components.identify.library_sizes", lambda index: sizes)
+
+
+def test_a_path_may_be_a_text_or_a_path(built, options, naming):
     file, index = built / "in" / "gcc-O2-x86_64.so", built / "index"
     found = [
         [answer.hits for answer in search_file(*given, options, count=2).answers]
@@ -40,7 +47,7 @@ def test_a_path_may_be_a_text_or_a_path(built, options):
     assert identify(file, str(index), options).path == str(file)
 
 
-def test_hits_of_a_whole_file_that_may_be_chance_are_doubted(built, options, monkeypatch):
+def test_hits_of_a_whole_file_that_may_be_chance_are_doubted(built, options, monkeypatch, naming):
     file, index = built / "in" / "gcc-O2-x86_64.so", built / "index"
     before = search_file(file, None, index, options).remarks
     monkeypatch.setattr("weft.bcsd.use.search.doubts.MANY", 1)
