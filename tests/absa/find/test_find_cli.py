@@ -259,7 +259,11 @@ def test_branches_that_do_not_differ(find, branches, tmp_path):
 
 
 def test_columns_that_texts_cannot_be_compared_by(find, branches, tmp_path):
-    for by, what in (("text", "'text' holds texts"), ("town", "no column 'town'")):
+    for by, what in (
+        ("text", "'text' holds texts"),
+        ("town", "no column 'town'"),
+        ("", "no column ''"),
+    ):
         code, _, err = find(branches, "--by", by)
         assert (code in (2, 3), what in err, err.count("\n")) == (True, True, 1)
     code, _, err = find("a good rent", "--by", "branch")

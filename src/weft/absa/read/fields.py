@@ -61,12 +61,12 @@ class Fields:
     @property
     def columns(self) -> list[str]:
         """The columns that a table must have."""
-        return [*self._texts, *([self.by] if self.by else [])]
+        return [*self._texts, *([] if self.by is None else [self.by])]
 
     @property
     def left_out(self) -> list[str]:
         """Those of them that a row of JSON lines may lack: exports leave out what nobody filled in."""
-        return [*self.pros, *self.cons, *([self.by] if self.by else [])]
+        return [*self.pros, *self.cons, *([] if self.by is None else [self.by])]
 
     @property
     def several(self) -> bool:
