@@ -7,8 +7,9 @@ A table is ``examples/absa/compared/NAME.csv`` (id, the column to compare by, te
 how, with six planted differences between the groups: two strong ones, two middling, one of frequency, one faint.
 
 Prints how many of the (text, category) pairs are found, and with their polarity; by a lexicon, too (the words of the
-category in the text, VADER on the sentence; needs ``vaderSentiment``). Then what stands out by what was drawn, and by
-what is found; and in how many of 200 tables whose groups are shuffled anything stands out by what is found.
+category in the text, VADER on the sentence; needs ``vaderSentiment``). Then what stands out by what was drawn, by what
+is found (faint judgements with it, as ``--by`` counts), and by what is reported alone; and in how many of 200 tables
+whose groups are shuffled anything stands out by what is found.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ def main() -> None:
         print(f"    {arguments.model}: {scored(gold, said)}")
         print(f"    {arguments.model}, faint ones with them: {scored(gold, counted)}")
         true, ours = compared(column, groups, gold), compared(column, groups, counted)
-        for title, lines in (("drawn", told(true)), ("found", told(ours))):
+        plain = compared(column, groups, said)
+        for title, lines in (("drawn", told(true)), ("found", told(ours)), ("reported", told(plain))):
             print(f"    what stands out by what was {title}:")
             print("".join(f"        {line}\n" for line in lines) or "        nothing\n", end="")
         random, values = Random(0), list(groups.values())

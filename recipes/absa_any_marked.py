@@ -59,8 +59,12 @@ def read_marked(path: Path = LISTS / "terms.txt") -> list[MarkedText]:
     Raises:
         ValueError: A line has a mark that is none.
     """
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
-    return [read_line(line, number % 10 == 7) for number, line in enumerate(lines)]
+    return [read_line(line, number % 10 == 7) for number, line in enumerate(_lines(path))]
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file that are no comments."""
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
 
 
 def read_line(line: str, chooses: bool) -> MarkedText:
@@ -99,9 +103,7 @@ def read_answers(path: Path) -> list[MarkedAnswer]:
         ValueError: A line has no side, or a mark that is none.
     """
     found: list[MarkedAnswer] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if not line or line[0] == "#":
-            continue
+    for line in _lines(path):
         kind, question, side, answer = line.split(" | ", 3)
         if side not in SIDES:
             raise ValueError(f"{side!r} is no side: {line}")
@@ -125,9 +127,7 @@ def read_exported(path: Path) -> list[MarkedExport]:
         ValueError: A line has no stars, or a mark that is none.
     """
     found: list[MarkedExport] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if not line or line[0] == "#":
-            continue
+    for line in _lines(path):
         kind, stars, title, text = line.split(" | ", 3)
         if stars not in set("12345"):
             raise ValueError(f"{stars!r} is no number of stars: {line}")
@@ -168,9 +168,3 @@ def learnt_answers() -> list[MarkedAnswer]:
     """Those to learn from: what shares no six words in a row with what measures or chooses."""
     apart = measured_runs()
     return [one for one in read_answers(LISTS / "answers.txt") if not runs(one.marked.text) & apart]
-
-
-def learnt_exports() -> list[MarkedExport]:
-    """Those to learn from: what shares no six words in a row with what measures or chooses."""
-    apart = measured_runs()
-    return [one for one in read_exported(LISTS / "exported.txt") if not runs(one.marked.text) & apart]
