@@ -9,7 +9,8 @@ alone is read; ``examples/absa/marked-*.txt`` and ``exported-*.txt`` by default.
 finding overlaps it or has its words, *exactly* where both stand at the same place or have the same words, *with its
 polarity* where the finding has that, too (praise and blame at once: or where one praises and one blames). A finding is
 *right* where it meets a mark so, *with its polarity* where that has the same, or both praise and blame. A thing that is
-praised here and blamed there is told by its words alone: which place is which does not count. The baseline names the
+praised here and blamed there is told by its words alone: which place is which does not count. Behind that stands how
+sure the polarities of right findings are and how many are as the reader's, and what ``--abstain`` leaves. The baseline names the
 words that are terms in ``absa_any/terms.txt``, the longer first, and asks VADER about their sentence; it needs
 ``vaderSentiment``.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -32,11 +33,12 @@ from weft.absa.use.windows import sentence_begins
 
 
 class Told(NamedTuple):
-    """A thing that is said to be judged: where it stands, how it is judged."""
+    """A thing that is said to be judged: where it stands, how it is judged, how sure that is."""
 
     start: int
     stop: int
     polarity: str
+    confidence: float = 1.0
 
 
 Finds: TypeAlias = Callable[[Sequence[str]], list[list[Told]]]
@@ -47,7 +49,7 @@ def told_by(finder: Finder) -> Finds:
 
     def told(texts: Sequence[str]) -> list[list[Told]]:
         return [
-            [Told(*f.span, f.polarity) for f in found if f.span is not None] for found in finder.find(texts)
+            [Told(*f.span, f.polarity, f.confidence) for f in found if f.span is not None] for found in finder.find(texts)
         ]
 
     return told
@@ -106,6 +108,39 @@ def measured(texts: Sequence[MarkedText], told: Sequence[Sequence[Told]]) -> dic
     }
 
 
+SURE = (0.5, 0.6, 0.7, 0.8, 0.9)
+"""From which confidence on a polarity is told, at ``--abstain``."""
+
+
+def sureness(texts: Sequence[MarkedText], told: Sequence[Sequence[Told]]) -> Iterator[str]:
+    """How many polarities are told at each ``--abstain``, how many of the things told are right so; calibration.
+
+    The calibration error is of the polarities of right findings, in bins of a tenth: Σ_b |Σ_i∈b (right_i − sure_i)| / n.
+    """
+    rows: list[tuple[float, bool, bool]] = []
+    for one, found in zip(texts, told, strict=True):
+        marks = [Told(*span, p) for span, p in zip(one.terms, one.polarities, strict=True)]
+        for f in found:
+            near = [mark.polarity for mark in marks if _meet(one.text, mark, f)]
+            rows.append((f.confidence, bool(near), bool({f.polarity, CONFLICT} & {*near})))
+    off = dict[int, float]()
+    for sure, right, polar in rows:
+        if right:
+            off[int(10 * sure)] = off.get(int(10 * sure), 0.0) + polar - sure
+    met = [row for row in rows if row[1]]
+    mean = sum(sure for sure, *_ in met) / len(met)
+    share = sum(polar for *_, polar in met) / len(met)
+    error = sum(map(abs, off.values())) / len(met)
+    yield f"polarities of right findings: sure {mean:.3f}, right {share:.3f}, calibration error {error:.3f}"
+    for least in SURE:
+        left = [row for row in rows if row[0] >= least]
+        polar, right = sum(row[2] for row in left), sum(row[1] for row in left)
+        yield (
+            f"--abstain {least}: told {len(left) / len(rows):.2f}, right with polarity "
+            f"{polar / max(len(left), 1):.3f}, of right things {polar / max(right, 1):.3f}"
+        )
+
+
 def in_words(scores: dict[str, float]) -> str:
     """On one line."""
     return ", ".join(f"{n} {v:.3f}" if v < 1.5 else f"{n} {v:.0f}" for n, v in scores.items())
@@ -139,9 +174,11 @@ def main() -> None:
         exported = path.stem.startswith("exported")
         texts = [one.marked for one in read_exported(path)] if exported else read_marked(path)
         for name, way in ways.items():
-            scores = measured(texts, way([one.text for one in texts]))
+            told = way([one.text for one in texts])
             print(f"{path.stem}, {len(texts)} texts, {name}:")
-            print(f"    {in_words(scores)}")
+            print(f"    {in_words(measured(texts, told))}")
+            for line in sureness(texts, told) if any(f.confidence < 1 for own in told for f in own) else ():
+                print(f"    {line}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ UNKNOWN = "?"
 CONFLICT = "conflict"
 """The polarity of a context that the text both praises and blames."""
 
+UNSURE = "unsure"
+"""What is answered where nothing is probable enough and one asked to be told so."""
+
 _BLANK = re.compile(
     r"[\s\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffd]*"
 )

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.absa.checks import check_threshold
 from weft.absa.find.domain import Category, Phrases
 from weft.absa.find.finding import Finding
 from weft.absa.find.grouping import Grouping, Said
@@ -59,14 +60,22 @@ class Finder:
         ask: Whether each text is also asked about every category, so that a judgement is found that names nothing. One
             that names nothing and is about none of them is ``general``.
         faint: Whether such judgements are also told where they are only as sure as an answer must be.
+        abstain: The polarity is ``unsure`` where its confidence is below this; None tells each.
 
     Raises:
-        ConfigError: The model finds no terms.
+        ConfigError: The model finds no terms; ``abstain`` outside [0, 1].
     """
 
     def __init__(
-        self, asker: Asker, categories: Sequence[Category] = (), ask: bool = False, faint: bool = False
+        self,
+        asker: Asker,
+        categories: Sequence[Category] = (),
+        ask: bool = False,
+        faint: bool = False,
+        abstain: float | None = None,
     ) -> None:
+        if abstain is not None:
+            check_threshold("abstain", abstain)
         module = asker.module
         if not isinstance(module, WeftAbsa) or module.terms is None:
             raise ConfigError(
@@ -80,6 +89,7 @@ class Finder:
         self.group = Grouping(asker, categories) if categories else None
         self._asked = list(categories) if ask else []
         self._faint = faint
+        self._abstain = abstain
         self._words_of = Phrases(self._asked)
 
     def find(
@@ -149,7 +159,7 @@ class Finder:
             findings = self._findings(
                 sentence, found, all_spans, whole, placed, group, own_judge, own_side is not None
             )
-            results.append(list(findings))
+            results.append([finding.told_from(self._abstain) for finding in findings])
         return results
 
     def _heard(

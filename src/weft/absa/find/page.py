@@ -8,10 +8,11 @@ from html import escape
 
 from weft.absa.find.groups import Groups, Told
 from weft.absa.find.summary import Aspect, Example, Summary
+from weft.absa.records import UNSURE
 from weft.errors import counted
 from weft.platform.page import render
 
-_COLOURS = {"positive": "for18", "conflict": "torn", "negative": "against18"}
+_COLOURS = {"positive": "for18", "conflict": "torn", "negative": "against18", UNSURE: "pale"}
 """Of polarities; others are plain."""
 _MOST = 60
 """Aspects that are shown; the rest are counted."""
@@ -23,6 +24,7 @@ summary span, .key span { display: inline-block; vertical-align: middle }
 .name { width: 12rem; overflow-wrap: anywhere; font-weight: 600 } .count { width: 13rem; font-size: 14px }
 .stack { width: 22rem; max-width: 90%; height: 14px; vertical-align: middle }
 .plain { fill: rgb(128 128 128 / .45); background: rgb(128 128 128 / .45) }
+.pale { fill: rgb(128 128 128 / .18); background: rgb(128 128 128 / .18) }
 .torn { fill: rgb(225 160 40 / .55); background: rgb(225 160 40 / .55) }
 .key span { padding: 0 6px; border-radius: 3px } h3 { font-size: 14px; margin: 10px 0 4px }
 details p { margin: 4px 0 4px 12px; white-space: pre-wrap; overflow-wrap: anywhere } mark { color: inherit }

@@ -23,6 +23,7 @@ TYPES: dict[str, type] = {"row": int, "start": int, "stop": int, "confidence": f
 def record(text: str, finding: Finding, note: str | None = None) -> dict[str, Any]:
     """One finding as it is written: the judging words stand in one field, with semicolons between."""
     start, stop = finding.span or (None, None)
+    likely = [f"{finding.likely} at {finding.confidence:.2f} is not sure enough"] if finding.likely else []
     return {
         "text": text,
         "term": finding.term,
@@ -32,7 +33,7 @@ def record(text: str, finding: Finding, note: str | None = None) -> dict[str, An
         "polarity": finding.polarity,
         "confidence": round(finding.confidence, 4),
         "words": "; ".join(finding.words) or None,
-        "note": note,
+        "note": "; ".join([*likely, *([note] if note else [])]) or None,
     }
 
 

@@ -118,7 +118,7 @@ class Summary:
         Args:
             row: Of the table.
             text: The text.
-            findings: What it judges; faint ones count where groups are compared.
+            findings: What it judges; where groups are compared, faint ones count, too, and unsure ones as is likely.
             note: What :func:`weft.absa.find.records.noted` says of it.
             group: What it is compared by.
         """
@@ -132,7 +132,7 @@ class Summary:
             named = finding.meant or finding.term
             term = None if named is None else " ".join(shown(named).lower().split())
             name = finding.category or term or ""
-            judged.append((name, finding.polarity))
+            judged.append((name, finding.likely or finding.polarity))
             if finding.faint:
                 continue
             aspect = self._aspects.setdefault(name, Aspect(name))

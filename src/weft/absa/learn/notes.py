@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from weft.absa.records import NONE, Corpus
+from weft.absa.records import NONE, UNSURE, Corpus
 from weft.absa.use.asker import Asker
-from weft.absa.use.predict import UNSURE
 from weft.errors import counted
 from weft.platform.language import foreign
 

@@ -11,15 +11,13 @@ from weft.absa.checks import check_threshold
 from weft.absa.read.fields import in_row
 from weft.absa.read.labelled import optional_cell, text_cell
 from weft.absa.read.table import TableRow
-from weft.absa.records import NONE, Context, Problems, Sentence
+from weft.absa.records import NONE, UNSURE, Context, Problems, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
 from weft.absa.use.notes import FOREIGN, MENDED, notes_on
 from weft.absa.use.windows import Heard
 from weft.errors import ConfigError, InputError
 
-UNSURE = "unsure"
-"""What is answered where nothing is probable enough and one asked to be told so."""
 _OPPOSITE = {"positive": "negative", "negative": "positive"}
 _JUDGED = 0.5
 """From which share on a window of a long text is said to judge otherwise."""

@@ -46,6 +46,18 @@ def add_reading(parser: Parser) -> None:
     )
 
 
+def add_abstain(parser: Parser, what: str) -> None:
+    """From which share on an answer is given."""
+    parser.add_argument(
+        "--abstain",
+        type=float,
+        nargs="?",
+        const=0.5,
+        metavar="SHARE",
+        help=f"answer unsure where {what} is below this (0.5 where none is given)",
+    )
+
+
 def add_questions(parser: Parser, required: bool = False) -> None:
     """What is asked about."""
     parser.add_argument(

@@ -142,7 +142,7 @@ def _say_other_classes(corpus: Corpus, asker: Asker) -> None:
     Raises:
         InputError: The model has no opinion of the corpus, or the corpus has answers of ``predict --abstain``.
     """
-    from weft.absa.use.predict import UNSURE
+    from weft.absa.records import UNSURE
 
     known, gold = asker.classes_, corpus.polarities
     unknown = [name for name in gold if name not in known]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.cli.absa.arguments import (
     FURTHER_TEXTS,
+    add_abstain,
     add_answers,
     add_sides,
     check_no_columns,
@@ -61,6 +62,7 @@ def parser() -> Parser:
         metavar="COLUMN",
         help="a column to compare by, a branch, a month or stars for instance: what one of them judges otherwise",
     )
+    add_abstain(result, "its confidence")
     add_input_format(result)
     add_html(result, "a page: a bar for each aspect, sentences")
     add_out(result, "FILE", "every finding, as .csv, .jsonl or .parquet", default="none is written")
@@ -71,7 +73,11 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run the command."""
     arguments = parser().parse_args(argv)
+    from weft.absa.checks import check_threshold
     from weft.absa.read.given import is_table
+
+    if arguments.abstain is not None:
+        check_threshold("--abstain", arguments.abstain)
 
     tabular = is_table(arguments.input, arguments.input_format)
     read = [arguments.input] if tabular else []
@@ -116,7 +122,9 @@ def _listed(records: list[dict[str, Any]], note: str | None) -> str:
         return "nothing is judged" + (f"; {note}" if note else "")
     heads = ["term", "category", "answer", ">confidence", "words", ""]
     names = ("term", "category", "polarity", "confidence", "words")
-    return table(heads, [[*(_shown(entry[name]) for name in names), note or ""] for entry in records])
+    return table(
+        heads, [[*(_shown(entry[name]) for name in names), entry["note"] or ""] for entry in records]
+    )
 
 
 def _shown(value: object) -> str:
@@ -129,7 +137,9 @@ def _finder(arguments: argparse.Namespace, faint: bool = False) -> Finder:
 
     own = getattr(arguments, "domain", None)
     categories = common_categories() if own is None else read_domain(own)
-    return Finder(load_asker(arguments), categories, ask=own is not None, faint=faint)
+    return Finder(
+        load_asker(arguments), categories, ask=own is not None, faint=faint, abstain=arguments.abstain
+    )
 
 
 def several(arguments: argparse.Namespace, command: str = "absa find") -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.cli.absa.arguments import (
     FURTHER_TEXTS,
+    add_abstain,
     add_answers,
     add_columns,
     add_questions,
@@ -63,14 +64,7 @@ def parser() -> Parser:
         help="report an opinion where it has more than this share of what it and none have together; 0.5 is the most "
         "probable answer (the model's)",
     )
-    result.add_argument(
-        "--abstain",
-        type=float,
-        nargs="?",
-        const=0.5,
-        metavar="SHARE",
-        help="answer unsure where the answer's probability is below this (0.5 where none is given)",
-    )
+    add_abstain(result, "the answer's probability")
     add_out(result, "FILE", "a .csv, .jsonl or .parquet file", default="standard output")
     add_answers(result)
     return result
@@ -89,12 +83,12 @@ def run(argv: list[str]) -> int:
     check_outputs([arguments.out], [*read, *filter(None, [arguments.aspects, arguments.words])])
     if arguments.out is not None:
         format_of(str(arguments.out), to_write=True)
+    if arguments.abstain is not None:
+        check_threshold("--abstain", arguments.abstain)
     if not aspects and arguments.aspect_column is None:
         return _found(arguments, tabular)
     if arguments.threshold is not None:
         check_threshold("--threshold", arguments.threshold)
-    if arguments.abstain is not None:
-        check_threshold("--abstain", arguments.abstain)
     return _table(arguments, aspects) if tabular else _one(arguments, aspects)
 
 
@@ -153,7 +147,7 @@ def _found(arguments: argparse.Namespace, tabular: bool) -> int:
     """What a text, or a table of texts, judges by itself, where nothing is asked of it."""
     from weft.cli.absa.find import one, several
 
-    for name in ("target", "target_column", "threshold", "abstain"):
+    for name in ("target", "target_column", "threshold"):
         if getattr(arguments, name) not in (None, []):
             raise ConfigError(
                 f"--{name.replace('_', '-')} is about an aspect that is asked",

@@ -44,6 +44,9 @@ class AskFind(Asked):
     by: Column | None = Field(
         None, description="A column to compare what is found by: a branch, a month, stars."
     )
+    abstain: Share | None = Field(
+        None, description="Answer `unsure` where the answer is less sure than this."
+    )
     as_written: AsWritten = False
     words: list[OwnWord] = Field([], max_length=1000, description=_WORDS)
 
@@ -69,9 +72,6 @@ class AskPredict(AskFind):
     threshold: Share | None = Field(
         None, description="Report an opinion with more than this share; the model's."
     )
-    abstain: Share | None = Field(
-        None, description="Answer `unsure` where the answer is less probable than this."
-    )
     target_column: str | None = Field(None, max_length=200)
     aspect_column: str | None = Field(None, max_length=200)
 
@@ -80,7 +80,7 @@ class AskPredict(AskFind):
         _texts_or_file(self, "format", "text_column", "pros", "cons", "by", "target_column", "aspect_column")
         _read_one_way(self)
         if self.finds:
-            for name in ("targets", "target_column", "threshold", "abstain"):
+            for name in ("targets", "target_column", "threshold"):
                 if getattr(self, name) not in (None, []):
                     raise ValueError(f"{name} is about an aspect that is asked: give aspects")
         elif self.by is not None:

@@ -40,8 +40,9 @@ def _asker(model: str, as_written: bool = False, words: Sequence[str] = ()) -> A
     return asker.knowing(words) if words else asker
 
 
-def _finder(model: str, as_written: bool, words: Sequence[str]) -> Finder:
-    return Finder(_asker(model, as_written, words), common_categories())
+def _finder(task: Task) -> Finder:
+    asker = _asker(task.served.absa, *_way(task.request))
+    return Finder(asker, common_categories(), abstain=task.request.get("abstain"))
 
 
 def warm(task: Task, tell: Tell) -> None:
@@ -94,7 +95,7 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """What texts judge, without being asked."""
     texts = task.request["texts"]
     tell({"what": "reading texts", "done": 0, "total": 0})
-    finder = _finder(task.served.absa, *_way(task.request))
+    finder = _finder(task)
     found = finder.find(texts, task.request.get("side"))
     return [
         record(text, finding, note)
@@ -107,7 +108,7 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
 def find_table(task: Task, tell: Tell) -> dict[str, Any]:
     """What each row of a table judges, the whole of it, and the rows that could not be used."""
     request, file = task.request, task.file()
-    finder = _finder(task.served.absa, *_way(request))
+    finder = _finder(task)
     fields = _fields(request)
     rows = fields.of(_rows(task, fields.columns, fields.left_out))
     problems, summary, records = Problems(), Summary(fields.by), list[dict[str, Any]]()
