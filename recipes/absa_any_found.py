@@ -49,7 +49,8 @@ def told_by(finder: Finder) -> Finds:
 
     def told(texts: Sequence[str]) -> list[list[Told]]:
         return [
-            [Told(*f.span, f.polarity, f.confidence) for f in found if f.span is not None] for found in finder.find(texts)
+            [Told(*f.span, f.polarity, f.confidence) for f in found if f.span is not None]
+            for found in finder.find(texts)
         ]
 
     return told

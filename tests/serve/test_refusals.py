@@ -322,7 +322,7 @@ def test_what_is_about_a_file_is_not_said_of_texts(
     shape(texts=["Nice place"], text_column="text", format=None, **aspects)
 
 
-@pytest.mark.parametrize(("name", "value"), [("threshold", 0.0), ("abstain", 0.0), ("targets", ["bed"])])
+@pytest.mark.parametrize(("name", "value"), [("threshold", 0.0), ("targets", ["bed"])])
 def test_what_is_about_an_aspect_is_not_said_where_none_is_asked(name: str, value: Any):
     with pytest.raises(ValidationError, match=f"{name} is about an aspect that is asked"):
         AskPredict(texts=["Nice place"], **{name: value})

@@ -300,11 +300,26 @@ def test_a_table_without_aspects(
         "targets": ["food"],
         "target_column": "place",
         "threshold": 0.6,
-        "abstain": 0.5,
     }.items():
         refused = client.post("/v1/absa/predict", json={"texts": [TEXT], name: value})
         assert (refused.status_code, refused.json()["type"]) == (422, "urn:weft:problem:request")
         assert name in refused.json()["detail"]
+
+
+def test_findings_that_are_not_sure_enough(
+    client: httpx.Client, send: Send, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    asked, told = {"texts": [TEXT], "abstain": 1.0}, ["absa", "find", TEXT, "--abstain", "1", "--json"]
+    records = command(capsys, *told, "--quiet")
+    assert {record["polarity"] for record in records} == {"unsure"}
+    assert ask(client, "/v1/absa/find", asked, Findings) == records
+    assert ask(client, "/v1/absa/predict", asked, Findings) == records
+    table = tmp_path / "reviews.csv"
+    table.write_text(f'text\n"{TEXT}"\n')
+    summary = command(capsys, "absa", "find", table, "--abstain", "1", "--quiet", "--json")
+    found = ask(client, "/v1/absa/find", {"file": send(table), "abstain": 1.0}, TableFindings)
+    assert found["summary"] == summary
+    assert {name for one in summary["aspects"] for name in one["polarities"]} == {"unsure"}
 
 
 def test_a_form_that_asks_what_was_good_and_what_was_not(

@@ -43,6 +43,28 @@ def test_predict_without_an_aspect_finds(find):
     assert (code, "--target is about an aspect" in err) == (2, True)
 
 
+def test_a_polarity_that_is_not_sure_enough_is_unsure(find, tmp_path):
+    code, out, _ = find("the rent is dear", "--json")
+    (record,) = json.loads(out)
+    code, out, _ = find("the rent is dear", "--json", "--abstain", "1")
+    note = f"{record['polarity']} at {record['confidence']:.2f} is not sure enough"
+    assert json.loads(out) == [record | {"polarity": "unsure", "note": note}]
+    assert (
+        find("the rent is dear", "--abstain", "1", name="predict")[:2]
+        == find("the rent is dear", "--abstain", "1")[:2]
+    )
+    shown = find("the rent is dear", "--abstain", "1")[1]
+    assert (shown.splitlines()[1].split()[2], note in shown) == ("unsure", True)
+    assert find("the rent is dear", "--abstain", "0")[1] == find("the rent is dear")[1]
+    assert find("the rent is dear", "--abstain", "1.5")[0::2] == (
+        2,
+        "weft absa find: --abstain is 1.5; it must be in [0, 1]\n",
+    )
+    _, out, _ = find(tmp_path / "shop.csv", "--abstain", "1", "--html", tmp_path / "page.html")
+    assert "unsure" in out.splitlines()[1].split()
+    assert "unsure" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_a_summary_that_is_the_whole_answer_stays(find, tmp_path):
     shop = tmp_path / "shop.csv"
     assert find(shop, "--quiet")[1] == find(shop)[1]

@@ -288,6 +288,21 @@ def test_shipped_faint_judgements_are_told_where_texts_are_compared():
     assert all(f.term is None and 0.3 < f.confidence <= 0.6 for f in faint)
 
 
+def test_a_polarity_below_what_is_asked_is_unsure_and_says_what_it_likely_is(tagging):
+    texts = ["the rent is dear , the location is good"]
+    (told,) = Finder(tagging, CATEGORIES).find(texts)
+    least, most = sorted(finding.confidence for finding in told)
+    (found,) = Finder(tagging, CATEGORIES, abstain=(least + most) / 2).find(texts)
+    for one, before in zip(found, told, strict=True):
+        if before.confidence == most:
+            assert one == before
+        else:
+            assert one == replace(before, polarity="unsure", likely=before.polarity)
+    assert Finder(tagging, CATEGORIES, abstain=least).find(texts) == [told]
+    with pytest.raises(ConfigError, match=r"abstain is 2; it must be in \[0, 1\]"):
+        Finder(tagging, abstain=2)
+
+
 def test_shipped_what_no_category_of_the_user_is_about_is_general():
     finder = Finder(load(find_model("absa", "absa-any")), [Category("price"), Category("speed")], ask=True)
     texts = ["I would not go there again.", "Far too expensive.", "We were there."]

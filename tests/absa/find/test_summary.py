@@ -56,6 +56,19 @@ def test_polarities_that_are_a_models_own_are_shown_behind_the_others():
     assert shown.count("<rect") == 4
 
 
+def test_unsure_polarities_are_counted_apart_and_compared_as_likely():
+    summary = Summary(by="branch")
+    for row, confidence in enumerate([0.9, 0.4] * 3, start=1):
+        one = finding(polarity="negative", confidence=confidence).told_from(0.5)
+        summary.add(row, "The soup was <q>cold</q>", [one], group="A")
+    (food,) = summary.aspects()
+    assert (dict(food.polarities), summary.polarities()[-1]) == ({"negative": 3, "unsure": 3}, "unsure")
+    assert summary.groups is not None
+    assert dict(summary.groups.of("food")["A"].polarities) == {"negative": 6}
+    shown = page(summary)
+    assert ("<h3>unsure</h3>" in shown, '<rect class="pale"' in shown) == (True, True)
+
+
 def test_without_a_category_the_term_is_the_aspect():
     summary = Summary()
     summary.add(1, "The Soup", [finding(term="Soup", category=None)])
