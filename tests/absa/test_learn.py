@@ -113,12 +113,15 @@ def test_a_run_goes_on_where_it_stopped(start, corpus, tmp_path):
 def test_a_model_goes_on_from_another(start, corpus):
     """Its weights are the beginning; what it knew stays known; another shape is refused."""
     begin = train(corpus, start, options(), settings()).asker
-    begin.config = replace(begin.config, length_power=0.3, outside=-1.0, term_threshold=0.7)
+    begin.config = replace(
+        begin.config, length_power=0.3, outside=-1.0, term_threshold=0.7, passage_weight=0.4
+    )
     still = train(
         corpus.only(["price"]), start, options(), settings(epochs=1, learning_rate=1e-12), begin=begin
     ).asker
     assert still.config.aspects == begin.config.aspects == ("price", "safety")
     assert (still.config.length_power, still.config.outside, still.config.term_threshold) == (0.3, -1.0, 0.7)
+    assert still.config.passage_weight == 0.4
     assert summary(score(still, corpus), corpus)["strict"] == 1.0
     with pytest.raises(InputError, match="has options"):
         train(corpus, start, options(pooler_blocks=2), settings(), begin=begin)

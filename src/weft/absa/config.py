@@ -190,6 +190,8 @@ class AbsaConfig(Settings):
             data.
         term_threshold: ``threshold`` of the terms that the tagger finds, many of which are only mentioned; items of
             lists keep ``threshold``. None: the same.
+        passage_weight: w, in [0, 1]: what the clearest passage of a long text says of which opinion it is, beside the
+            whole: see :func:`weft.absa.use.passages.by_passages`. 0 hears the whole alone.
         english: Whether it was trained on English, so that a text in another language is told to be one.
 
     Raises:
@@ -206,6 +208,7 @@ class AbsaConfig(Settings):
     threshold: float = 0.5
     outside: float = 0.0
     term_threshold: float | None = None
+    passage_weight: float = 0.0
     english: bool = True
 
     def __post_init__(self) -> None:
@@ -214,6 +217,7 @@ class AbsaConfig(Settings):
         check_threshold("AbsaConfig.threshold", self.threshold)
         if self.term_threshold is not None:
             check_threshold("AbsaConfig.term_threshold", self.term_threshold)
+        check_threshold("AbsaConfig.passage_weight", self.passage_weight)
         if not 0 <= self.length_power < math.inf:
             raise ConfigError(
                 f"AbsaConfig.length_power is {self.length_power}; it must be at least 0 and finite"

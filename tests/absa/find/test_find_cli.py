@@ -44,9 +44,8 @@ def test_predict_without_an_aspect_finds(find):
 
 
 def test_a_polarity_that_is_not_sure_enough_is_unsure(find, tmp_path):
-    code, out, _ = find("the rent is dear", "--json")
-    (record,) = json.loads(out)
-    code, out, _ = find("the rent is dear", "--json", "--abstain", "1")
+    (record,) = json.loads(find("the rent is dear", "--json")[1])
+    _, out, _ = find("the rent is dear", "--json", "--abstain", "1")
     note = f"{record['polarity']} at {record['confidence']:.2f} is not sure enough"
     assert json.loads(out) == [record | {"polarity": "unsure", "note": note}]
     assert (

@@ -27,7 +27,7 @@ from weft.absa.explain.occlusion import occlusion
 from weft.absa.explain.search import search
 from weft.absa.explain.shapley import shapley
 from weft.absa.model.build import AnyModel
-from weft.absa.records import Context
+from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions
 from weft.absa.use.asker import Asker, Question
 from weft.absa.use.decide import decide
@@ -129,13 +129,12 @@ def explain(
     method = default_method(asker.config) if method is None else method
     begin, window = asker.window(text, question)
     batch = asker.represent([window]).to(asker.device)
-    with torch.no_grad():
-        row = asker.shares(asker.logits(batch), batch)[:1].cpu().numpy()
-    shares = row[0].tolist()
+    (heard,) = asker.hear([Sentence(text, window.contexts)])
+    shares = heard.rows[0].tolist()
     classes = asker.classes_
     if polarity is not None and polarity not in classes:
         raise InputError(f"polarity {polarity!r} is not one of the model's: {', '.join(classes)}")
-    answer = int(decide(row, asker.config.threshold)[0])
+    answer = int(decide(heard.rows, asker.config.threshold)[0])
     chosen = answer if polarity is None else classes.index(polarity)
     scores = attribute(asker.module.eval(), batch, chosen, method, asker.mask_id)
     read = asker.representation.cut(asker.representation.pieces(window.text))

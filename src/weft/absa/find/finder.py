@@ -13,6 +13,8 @@ from weft.absa.checks import check_threshold
 from weft.absa.find.domain import Category, Phrases
 from weft.absa.find.finding import Finding
 from weft.absa.find.grouping import Grouping, Said
+from weft.absa.find.items import judging_alone
+from weft.absa.find.nearby import Places, by_category
 from weft.absa.find.places import items_of, name_in, passages, sides_below_heads, with_items, within
 from weft.absa.find.spans import Span, nearest, spans_of_windows
 from weft.absa.model.weft_absa import WeftAbsa
@@ -34,8 +36,6 @@ _CATEGORY_LIMIT = 0.6
 one field ("route planning", "map detail") are all spoken of a little. Chosen by ``benchmarks/absa_compared.py``."""
 _ALL = frozenset({"everything", "all", "all of it", "it all", "the lot", "everything else"})
 """Terms that name no category of their own."""
-_SENTENCE = "{}."
-"""In which the item of a list is looked at by itself."""
 
 
 class Finder:
@@ -81,7 +81,7 @@ class Finder:
             raise ConfigError(
                 "this model finds no terms by itself", hint="name an aspect, or take the model absa-any"
             )
-        self.asker = asker
+        self.asker, self._whole = asker, asker.in_whole()
         config = asker.config
         self._listed_limit = config.threshold
         self._limit = config.threshold if config.term_threshold is None else config.term_threshold
@@ -118,7 +118,7 @@ class Finder:
                 with_items(text, found, items)
                 for text, found, items in zip(texts, spans, listed, strict=True)
             ]
-            judge = self._judge({*items_of(texts, spans, listed)})
+            judge = judging_alone(self.asker, {*items_of(texts, spans, listed)})
         else:
             judge = frozenset[str]()
         terms = [[span for span in found if span.kind != "opinion"] for found in spans]
@@ -133,12 +133,28 @@ class Finder:
             for text, found, own in zip(texts, terms, places, strict=True)
             for term, (start, stop) in zip(found, own, strict=True)
         ]
-        answers = iter(self.asker.answer(asked) if asked else [])
-        rows = [next(answers) for _ in sentences]
+        answers = iter(self._whole.answer(asked) if asked else [])
+        rows, near_of = by_category(
+            self.asker,
+            sentences,
+            [next(answers) for _ in sentences],
+            [Context(category.question) for category in self._asked],
+        )
         unnamed = [next(answers) if rest else None for rest in rests]
         results: list[list[Finding]] = []
-        for sentence, found, all_spans, own, answer, group, items, side, rest, row in zip(
-            sentences, terms, spans, places, rows, groups, listed, asked_for, rests, unnamed, strict=True
+        for sentence, found, all_spans, own, answer, group, items, side, rest, row, where in zip(
+            sentences,
+            terms,
+            spans,
+            places,
+            rows,
+            groups,
+            listed,
+            asked_for,
+            rests,
+            unnamed,
+            near_of,
+            strict=True,
         ):
             near = [next(answers)[0] for _ in own]
             # One that says that there is nothing to name is read without its side.
@@ -157,7 +173,7 @@ class Finder:
                 )
             own_judge = judge & {*items_of([sentence.text], [all_spans], [items])}
             findings = self._findings(
-                sentence, found, all_spans, whole, placed, group, own_judge, own_side is not None
+                sentence, found, all_spans, whole, placed, group, own_judge, own_side is not None, where
             )
             results.append([finding.told_from(self._abstain) for finding in findings])
         return results
@@ -240,22 +256,6 @@ class Finder:
             stop = edges[max(1, bisect_left(edges, term.stop))]
             yield Said(meant[term], text[start:stop], term.start - start, term.stop - start)
 
-    def _judge(self, items: set[str]) -> frozenset[str]:
-        """Those of the items of lists that judge by themselves and name nothing: "cheap", and no "lift".
-
-        In a list of few words the tagger takes things for judgements; by itself it knows them apart.
-        """
-        asked = sorted(items)
-        sentences = [_SENTENCE.format(item) for item in asked]
-        place = _SENTENCE.index("{}")
-        return frozenset(
-            item
-            for item, sentence, rows in zip(asked, sentences, self.asker.tags(sentences), strict=True)
-            for spans in (spans_of_windows(sentence, rows),)
-            if any(s.start < place + len(item) and s.stop > place for s in spans)
-            and all(s.kind == "opinion" for s in spans)
-        )
-
     def _meant(self, text: str, terms: Sequence[Span]) -> dict[Span, str]:
         """The words of each term as they are read."""
         slips = self.asker.representation.mended(text)
@@ -284,6 +284,7 @@ class Finder:
         groups: dict[Span, str | None],
         judge: frozenset[str],
         judged: bool,
+        near: Places,
     ) -> Iterator[Finding]:
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
         judging: dict[int | None, list[Span]] = {}
@@ -318,8 +319,14 @@ class Finder:
                 text,
                 rows[number[context]],
                 name,
-                sorted(span for place, span in loose if place is None or of[place] == name),
+                sorted(
+                    span
+                    for place, span in loose
+                    if (place is None or of[place] == name)
+                    and (context not in near or within([near[context]], span))
+                ),
                 n in named,
+                near.get(context),
             )
             for n, context, name in asked
         ]
@@ -360,13 +367,20 @@ class Finder:
         )
 
     def _of_category(
-        self, text: str, row: NDArray[np.float64], category: str, words: Sequence[Span], named: bool
+        self,
+        text: str,
+        row: NDArray[np.float64],
+        category: str,
+        words: Sequence[Span],
+        named: bool,
+        passage: tuple[int, int] | None,
     ) -> Finding | None:
         """What the text judges of a category of the user's; ``named``: the text has words of it."""
         limit = None if named else max(self.asker.config.threshold, _CATEGORY_LIMIT)
         found = self._unnamed(text, row, category, words, limit)
-        faint = self._unnamed(text, row, category, words) if found is None and self._faint else None
-        return found if faint is None else replace(faint, faint=True)
+        if found is None and self._faint and (faint := self._unnamed(text, row, category, words)) is not None:
+            found = replace(faint, faint=True)
+        return None if found is None else replace(found, passage=passage)
 
     def _unnamed(
         self,

@@ -21,6 +21,7 @@ class Finding:
         places: Where these stand.
         meant: The term as it is read, where words of it have a slip of the keyboard.
         faint: Less sure than what is reported: it counts where groups of texts are compared.
+        passage: Of what is not named, in a long text: the sentences that speak of it most clearly.
         likely: What an ``unsure`` polarity most likely is; None where it is told.
     """
 
@@ -33,6 +34,7 @@ class Finding:
     places: tuple[tuple[int, int], ...] = ()
     meant: str | None = None
     faint: bool = False
+    passage: tuple[int, int] | None = None
     likely: str | None = None
 
     def told_from(self, abstain: float | None) -> Finding:

@@ -197,6 +197,8 @@ class Summary:
 def _example(row: int, text: str, finding: Finding) -> Example:
     """The example, as a web page shows it, with what surrounds it; words are whole, "…" stands where it goes on."""
     places = [*([finding.span] if finding.span else []), *finding.places]
+    if not places and finding.passage is not None:
+        places = [finding.passage]
     start, stop = min((a for a, _ in places), default=0), max((b for _, b in places), default=2 * _AROUND)
     # Twice as much as is shown, for markup takes room, and a text may be long.
     begin, end = whole_words(text, start - 2 * _AROUND, stop + 2 * _AROUND, (start, stop))

@@ -389,7 +389,7 @@ def _take_over(asker: Asker, begin: Asker) -> None:
         weights[name] = rows
     asker.module.load_state_dict(weights)
     # What belongs to the layers that were taken over: how sure long texts are, the tagger's own thresholds.
-    kept = ("length_power", "outside", "term_threshold")
+    kept = ("length_power", "outside", "term_threshold", "passage_weight")
     asker.config = replace(asker.config, **{name: getattr(begin.config, name) for name in kept})
 
 

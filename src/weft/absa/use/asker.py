@@ -24,6 +24,7 @@ from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_w
 from weft.absa.represent.slips import own_words
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
+from weft.absa.use.passages import by_passages
 from weft.absa.use.questions import Question, as_context, sentence_of_row
 from weft.absa.use.sides import check_sides, side_of
 from weft.absa.use.sureness import by_length, shares
@@ -145,6 +146,10 @@ class Asker:
         """The same model, which reads every word as it stands, slips of the keyboard and ratings, too."""
         return self._with(replace(self.config, options=replace(self.config.options, as_meant=False)))
 
+    def in_whole(self) -> Asker:
+        """The same model, which hears a long text in the whole alone, without its passages."""
+        return self._with(replace(self.config, passage_weight=0.0)) if self.config.passage_weight else self
+
     def knowing(self, words: Iterable[str]) -> Asker:
         """The same model, for which these words are right as they are: brands, products, words of a trade.
 
@@ -210,7 +215,10 @@ class Asker:
             for context in sentence.contexts:
                 places.setdefault(context, len(places))
         gathered = [Sentence(text, tuple(places)) for text, places in asked.items()]
-        answers = dict(zip(asked, self._answer(gathered, batch_contexts), strict=True))
+        heard = self._answer(gathered, batch_contexts)
+        if weight := self.config.passage_weight:
+            heard = by_passages(gathered, heard, weight, lambda near: self._answer(near, batch_contexts))
+        answers = dict(zip(asked, heard, strict=True))
         return [
             answers[sentence.text]
             .of([asked[sentence.text][context] for context in sentence.contexts])

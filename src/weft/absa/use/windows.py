@@ -17,6 +17,7 @@ from weft.absa.use.sides import leaning
 from weft.absa.use.sureness import reheated
 
 Floats = NDArray[np.float64]
+_TINY = np.finfo(np.float64).tiny
 _SENTENCE_END = re.compile(
     r"(?<![.!?…])[.!?…]+[\"')\]”’»]*\s+|\n\s*\n\s*|\n[ \t]*(?=[-*•]\s)|(?:<br\s*/?>\s*)+"
 )
@@ -24,6 +25,46 @@ _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|vs|e\.g|i\.e)\.\s+$")
 """What ends with a dot and is no end of a sentence."""
 _TITLE_ROOM = 12
 """Characters before a begin in which such a word is looked for."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What the clearest passage of a text says, and the whole without it.
+
+    Args:
+        whole: ``(contexts, classes)``, what the whole says.
+        near: ``(contexts, classes)``, what the passage says; NaN where none was asked.
+        factors: ``(contexts,)``, L of the passage.
+        places: ``(contexts, 2)``, the passage's first character and last + 1; -1 where none was asked.
+        weight: w of :meth:`rows`.
+    """
+
+    whole: Floats
+    near: Floats
+    factors: Floats
+    places: NDArray[np.int64]
+    weight: float
+
+    def of(self, contexts: Sequence[int]) -> Beside:
+        """Of these questions."""
+        return replace(
+            self,
+            whole=self.whole[contexts],
+            near=self.near[contexts],
+            factors=self.factors[contexts],
+            places=self.places[contexts],
+        )
+
+    def rows(self) -> Floats:
+        """``none`` as the whole has it; among the opinions P(c) ∝ whole_c^(1−w) · near_c^w."""
+        asked = ~np.isnan(self.near[:, 0])
+        logs = [np.log(np.maximum(part[asked, 1:], _TINY)) for part in (self.whole, self.near)]
+        logs = [part - np.logaddexp.reduce(part, axis=1, keepdims=True) for part in logs]
+        mean = (1 - self.weight) * logs[0] + self.weight * logs[1]
+        among = np.exp(mean - np.logaddexp.reduce(mean, axis=1, keepdims=True))
+        found = self.whole.copy()
+        found[asked, 1:] = (1 - self.whole[asked, :1]) * among
+        return found
 
 
 @dataclass(frozen=True)
@@ -37,12 +78,14 @@ class Heard:
         speaking: ``(contexts,)``, which window answers. None for a text of one window.
         factors: ``(contexts,)``, or ``(windows, contexts)`` of several windows: L of
             :func:`weft.absa.use.sureness.flattened`. None where length does not count.
+        beside_whole: What passages say beside the whole, where they were asked.
     """
 
     rows: Floats
     parts: Floats | None = None
     speaking: NDArray[np.int64] | None = None
     factors: Floats | None = None
+    beside_whole: Beside | None = None
 
     @classmethod
     def among(cls, parts: Floats, factors: Floats | None) -> Heard:
@@ -64,27 +107,59 @@ class Heard:
             None if self.parts is None else self.parts[:, contexts],
             None if self.speaking is None else self.speaking[contexts],
             None if self.factors is None else self.factors[..., contexts],
+            None if self.beside_whole is None else self.beside_whole.of(contexts),
         )
+
+    def beside(
+        self, contexts: Sequence[int], near: Heard, places: Sequence[tuple[int, int]], weight: float
+    ) -> Heard:
+        """The answers, in which passages have a say of these questions: see :meth:`Beside.rows`.
+
+        Args:
+            contexts: Their numbers.
+            near: What the clearest of the passages says of each.
+            places: Of all passages.
+            weight: w.
+        """
+        every, sure = np.full_like(self.rows, np.nan), np.ones(len(self.rows))
+        where = np.full((len(self.rows), 2), -1)
+        every[contexts], sure[contexts] = near.rows, near.factor
+        where[contexts] = np.array(places)[near.speaking]
+        beside = Beside(self.rows, every, sure, where, weight)
+        return replace(self, rows=beside.rows(), beside_whole=beside)
 
     def leaning(self, side: Side | None, classes: tuple[str, ...]) -> Heard:
         """The answers, as those of a text that was asked for one side: see :func:`weft.absa.use.sides.leaning`."""
         if side is None:
             return self
         parts = None if self.parts is None else leaning(self.parts, side, classes)
-        return replace(self, rows=leaning(self.rows, side, classes), parts=parts)
+        beside = self.beside_whole
+        if beside is not None:
+            beside = replace(
+                beside, whole=leaning(beside.whole, side, classes), near=leaning(beside.near, side, classes)
+            )
+        return replace(self, rows=leaning(self.rows, side, classes), parts=parts, beside_whole=beside)
 
     def at(self, ratio: float) -> Floats:
         """The rows at another temperature, this one times ``ratio``: another window may speak then."""
+        if self.beside_whole is not None:
+            beside = self.beside_whole
+            whole = replace(self, rows=beside.whole, beside_whole=None).at(ratio)
+            return replace(beside, whole=whole, near=_reheated(beside.near, beside.factors, ratio)).rows()
         if self.parts is None:
             return reheated(self.rows, self.factor, ratio)
         factors = np.ones(self.parts.shape[:2]) if self.factors is None else self.factors
-        silent = np.isnan(self.parts)
-        parts = reheated(np.where(silent, 1.0, self.parts), factors, ratio)
-        return Heard.among(np.where(silent, np.nan, parts), factors).rows
+        return Heard.among(_reheated(self.parts, factors, ratio), factors).rows
 
     def most(self, context: int, column: int) -> float:
         """The largest share of a class that a window gives it; 0 for a text of one window."""
         return 0.0 if self.parts is None else float(np.nanmax(self.parts[:, context, column]))
+
+
+def _reheated(rows: Floats, factors: Floats, ratio: float) -> Floats:
+    """:func:`weft.absa.use.sureness.reheated`; what is NaN stays so."""
+    silent = np.isnan(rows)
+    return np.where(silent, np.nan, reheated(np.where(silent, 1.0, rows), factors, ratio))
 
 
 def sentence_begins(text: str) -> list[int]:
