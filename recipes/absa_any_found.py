@@ -10,9 +10,9 @@ finding overlaps it or has its words, *exactly* where both stand at the same pla
 polarity* where the finding has that, too (praise and blame at once: or where one praises and one blames). A finding is
 *right* where it meets a mark so, *with its polarity* where that has the same, or both praise and blame. A thing that is
 praised here and blamed there is told by its words alone: which place is which does not count. Behind that stands how
-sure the polarities of right findings are and how many are as the reader's, and what ``--abstain`` leaves. The baseline names the
-words that are terms in ``absa_any/terms.txt``, the longer first, and asks VADER about their sentence; it needs
-``vaderSentiment``.
+sure the polarities of right findings are and how many are as the reader's, and what ``--abstain`` leaves. The baseline
+names the words that are terms in ``absa_any/terms.txt``, the longer first, and asks VADER about their sentence; it
+needs ``vaderSentiment``.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ SURE = (0.5, 0.6, 0.7, 0.8, 0.9)
 def sureness(texts: Sequence[MarkedText], told: Sequence[Sequence[Told]]) -> Iterator[str]:
     """How many polarities are told at each ``--abstain``, how many of the things told are right so; calibration.
 
-    The calibration error is of the polarities of right findings, in bins of a tenth: Σ_b |Σ_i∈b (right_i − sure_i)| / n.
+    The calibration error is of the polarities of right findings, in bins of a tenth:
+    Σ_b |Σ_i∈b (right_i − sure_i)| / n.
     """
     rows: list[tuple[float, bool, bool]] = []
     for one, found in zip(texts, told, strict=True):

@@ -11,14 +11,14 @@ from weft.absa.find.nearby import by_category
 from weft.absa.find.summary import Summary
 from weft.absa.records import Context, Sentence
 from weft.absa.use.decide import decide
-from weft.absa.use.passages import by_passages, passages
+from weft.absa.use.passages import by_passages, in_paragraphs, passages
 from weft.absa.use.sides import leaning
 from weft.absa.use.store import load
 from weft.absa.use.windows import Heard
 from weft.errors import ConfigError
 
 LONG = (
-    "The rent is dear. It is a bad rent. The location is good. Very good. "
+    "The rent is dear. It is a bad rent.\n\nThe location is good. Very good. "
     "The transit is safe. It is quiet. And green."
 )
 CLASSES = ("none", "positive", "negative")
@@ -27,7 +27,7 @@ CLASSES = ("none", "positive", "negative")
 def test_passages_are_three_sentences_and_share_one():
     found = [LONG[start:stop].strip() for start, stop in passages(LONG)]
     assert found == [
-        "The rent is dear. It is a bad rent. The location is good.",
+        "The rent is dear. It is a bad rent.\n\nThe location is good.",
         "The location is good. Very good. The transit is safe.",
         "The transit is safe. It is quiet. And green.",
     ]
@@ -74,12 +74,39 @@ def test_a_weight_of_one_is_the_passage_and_of_none_the_whole():
         assert np.allclose(found.rows, [[0.2, *(0.8 * share for share in among)]])
 
 
-def test_short_texts_are_not_asked_again():
+@pytest.mark.parametrize("text", ["the rent is dear", "the rent\n\nis dear", LONG.replace("\n\n", " ")])
+def test_what_is_short_or_one_paragraph_is_not_asked_again(text):
     def answer(asked):
         raise AssertionError
 
     heard = [Heard(np.array([[0.2, 0.4, 0.4]]))]
-    assert by_passages([Sentence("the rent is dear", (Context("price"),))], heard, 0.7, answer) == heard
+    assert by_passages([Sentence(text, (Context("price"),))], heard, 0.7, answer) == heard
+
+
+def test_one_paragraph_is_asked_where_that_is_wanted():
+    heard = [Heard(np.array([[0.2, 0.4, 0.4]]))]
+    sentence = Sentence(LONG.replace("\n\n", " "), (Context("price"),))
+    (found,) = by_passages([sentence], heard, 0.7, said(*[[0.1, 0.8, 0.1]] * 3), without_paragraphs=0.0)
+    assert np.allclose(found.rows, heard[0].rows)
+    assert found.beside_whole is not None
+    assert found.beside_whole.places.tolist() == [[*passages(sentence.text)[0]]]
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("It was good.\n\nIt was bad.", True),
+        ("It was good.\r\n\r\nIt was bad.", True),
+        ("It was good.\n  \n It was bad.", True),
+        ("It was good.<br><br/>It was bad.", True),
+        ("<p>It was good.</p><p>It was bad.</p>", True),
+        ("It was good.\nIt was bad.", False),
+        ("\n\nIt was good. It was bad.\n\n", False),
+        ("It was good.<br>It was bad.", False),
+    ],
+)
+def test_paragraphs(text, has):
+    assert in_paragraphs(text) is has
 
 
 def test_questions_of_a_text_and_a_side_and_a_temperature_take_their_part_along():
@@ -147,11 +174,11 @@ def test_categories_have_their_own_passage(make):
 
 REVIEW = (
     "We booked Delmore Tours for a week in the mountains. The booking took one call and the papers came the next day. "
-    "On the first morning the bus was late and nobody rang us. The driver was rude and smelled of smoke. "
-    "The hotel was another matter. Our room looked over the lake, spotless and quiet. "
+    "\n\nOn the first morning the bus was late and nobody rang us. The driver was rude and smelled of smoke. "
+    "\n\nThe hotel was another matter. Our room looked over the lake, spotless and quiet. "
     "Breakfast was cold and there was never enough of it. The guide, though, knew every flower. "
     "She waited for my mother at each climb and carried her bag. "
-    "The last day was spoiled by the bus again, which broke down twice. We got home at three in the morning."
+    "\n\nThe last day was spoiled by the bus again, which broke down twice. We got home at three in the morning."
 )
 
 

@@ -190,8 +190,8 @@ class AbsaConfig(Settings):
             data.
         term_threshold: ``threshold`` of the terms that the tagger finds, many of which are only mentioned; items of
             lists keep ``threshold``. None: the same.
-        passage_weight: w, in [0, 1]: what the clearest passage of a long text says of which opinion it is, beside the
-            whole: see :func:`weft.absa.use.passages.by_passages`. 0 hears the whole alone.
+        passage_weight: w, in [0, 1]: what the clearest passage of a long text in paragraphs says of which opinion it
+            is, beside the whole: see :func:`weft.absa.use.passages.by_passages`. 0 hears the whole alone.
         english: Whether it was trained on English, so that a text in another language is told to be one.
 
     Raises:

@@ -39,7 +39,10 @@ def by_category(
     found: list[Floats] = []
     places: list[Places] = []
     for own, at, heard in zip(
-        rows, columns, by_passages(asked, whole, weight, asker.in_whole().hear), strict=True
+        rows,
+        columns,
+        by_passages(asked, whole, weight, asker.in_whole().hear, without_paragraphs=0.0),
+        strict=True,
     ):
         moved = own.copy()
         moved[at] = heard.rows
