@@ -5,9 +5,9 @@ import random
 import pytest
 
 from weft.bcsd.architectures import architecture_named
-from weft.bcsd.difference.conditions import Named
 from weft.bcsd.difference.content import Reader
 from weft.bcsd.difference.outline import Outliner
+from weft.bcsd.difference.told.spelling import Named
 from weft.bcsd.lift.apart.wire import pack_computation, unpack_computation
 from weft.bcsd.lift.code import CodeBlock
 from weft.bcsd.lift.gather import code_of, surroundings_of

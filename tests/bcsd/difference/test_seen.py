@@ -2,8 +2,8 @@
 
 import pytest
 
-from weft.bcsd.difference.conditions import Named
 from weft.bcsd.difference.outline import Outliner
+from weft.bcsd.difference.told.spelling import Named
 from weft.bcsd.lift.code import BY_WAY_OF, RETURNS, CodeBlock, FunctionCode, Surroundings
 from weft.bcsd.lift.pcode import PcodeLifter
 from weft.bcsd.lift.solve.ssa import Solver

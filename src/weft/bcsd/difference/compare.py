@@ -16,6 +16,7 @@ from weft.bcsd.difference.kinds import Change, Comparison
 from weft.bcsd.difference.outline import Outline
 from weft.bcsd.difference.pairing import Pairing
 from weft.bcsd.difference.sources import one_sided_names
+from weft.bcsd.difference.told.taken import taken_by_callees
 from weft.bcsd.difference.version import Version
 from weft.bcsd.lift.apart.bounded import BoundedLifter
 from weft.bcsd.lift.apart.wire import unpack_code
@@ -132,6 +133,7 @@ def compare(
             doubtful.append((a, b))
     worked_out, said = _outlines(met, doubtful, limits, lifter)
     remarks = [*one_sided_names(old, new), *said]
+    changed: list[tuple[int, int, tuple[Outline | None, Outline | None]]] = []
     for (a, b), outlines in zip(doubtful, worked_out, strict=True):
         sameness = _sameness(outlines)
         plain = sameness == Sameness.ORDER and comparison.same(old.codes[a], new.codes[b])
@@ -142,8 +144,17 @@ def compare(
         if sameness is not None:
             entries.append(_unchanged(old, new, a, b, sameness))
         else:
-            change = comparison.change(old.codes[a], new.codes[b], outlines)
-            entries.append(Entry(Status.CHANGED, a, b, change=change))
+            changed.append((a, b, outlines))
+    known = {
+        a: one.effects.read for (a, _), (one, _) in zip(doubtful, worked_out, strict=True) if one is not None
+    }
+    both = [
+        (one.effects, other.effects) for *_, (one, other) in changed if one is not None and other is not None
+    ]
+    taken = taken_by_callees(old, met.names()[0], both, known, limits)
+    for a, b, outlines in changed:
+        change = comparison.change(old.codes[a], new.codes[b], outlines, taken)
+        entries.append(Entry(Status.CHANGED, a, b, change=change))
     gone, come = pairing.left()
     entries += [Entry(Status.REMOVED, row, -1) for row in gone]
     entries += [Entry(Status.ADDED, -1, row) for row in come]

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from weft.bcsd.difference.conditions import Named
 from weft.bcsd.difference.content import Reader
 from weft.bcsd.difference.outline import Outline, Outliner
+from weft.bcsd.difference.told.spelling import UNKNOWN, Named
 from weft.bcsd.lift.apart.bounded import BoundedLifter
 from weft.bcsd.lift.apart.wire import unpack_code
 from weft.bcsd.lift.gather import surroundings_of
@@ -71,7 +71,7 @@ def outlines(request: OutlineRequest) -> list[Outline | None]:
         if before is not None and address - before <= _INSIDE:
             token = f"{request.names[before]}+{address - before}"
             return Named(token, f"{request.shown.get(before, hex(before))}+{address - before:#x}")
-        return Named("data", "data")
+        return Named(UNKNOWN, UNKNOWN)
 
     found: list[Outline | None] = []
     for packed in request.codes:
@@ -80,7 +80,8 @@ def outlines(request: OutlineRequest) -> list[Outline | None]:
         if computed is None or computed.opaque:
             found.append(None)
         else:
-            found.append(Outliner(computed, address_of, name, reader.read).outline())
+            outliner = Outliner(computed, address_of, name, reader.read, big_endian=around.big_endian)
+            found.append(outliner.outline())
     return found
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from weft.bcsd.architectures.architecture import Architecture, FlowKind
@@ -14,6 +15,8 @@ from weft.bcsd.difference.align import Pair, align, align_blocks
 from weft.bcsd.difference.content import CALLS, Line
 from weft.bcsd.difference.globals import References
 from weft.bcsd.difference.outline import Outline
+from weft.bcsd.difference.told.compared import effects_changed
+from weft.bcsd.difference.told.conditions import widths_changed
 from weft.bcsd.difference.version import Code
 from weft.bcsd.disassemble.interface import ReferenceKind
 
@@ -24,6 +27,9 @@ class Kind(StrEnum):
     BOUND_CHECK = "bound check added"
     CONDITION = "condition"
     CALLEE = "callee"
+    ARGUMENT = "argument"
+    STORE = "store"
+    WIDTH = "width"
     BLOCK = "block"
     FIELD = "field offset"
     CONSTANT = "constant"
@@ -85,12 +91,15 @@ _MENTIONS = {'"': Kind.STRING, "import ": Kind.CALLEE, "extern ": Kind.GLOBAL, "
 #: Kinds that say why a condition reads differently.
 _TELLING = (Kind.CONDITION, Kind.CALLEE, Kind.FIELD, Kind.CONSTANT, Kind.GLOBAL)
 #: Kinds that say why what a function computes is another thing.
-_WHY = frozenset(Kind) - {Kind.CODE, Kind.FRAME}
+_WHY = frozenset(Kind) - {Kind.CODE, Kind.FRAME, Kind.ARGUMENT, Kind.STORE, Kind.WIDTH}
 #: Instructions that choose by a condition: x86 has it in the name, AArch64 as the last operand.
 _CHOOSING = re.compile(r"cmov|set|f?csel|cs(et|inc|inv|neg)|c(inc|inv|neg)")
 _ASKED = frozenset(["eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le"])
 #: Notes of one function.
 _NOTES = 12
+#: Of these, notes on effects.
+_EFFECTS = 6
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Comparison:
@@ -119,8 +128,14 @@ class Comparison:
             )
         )
 
-    def change(self, old: Code, new: Code, outlines: tuple[Outline | None, Outline | None]) -> Change:
-        """What changed from one function to the other."""
+    def change(
+        self,
+        old: Code,
+        new: Code,
+        outlines: tuple[Outline | None, Outline | None],
+        taken: Mapping[str, int] = _NOTHING,
+    ) -> Change:
+        """What changed, by what both compute if that is known, and by how many arguments callees take if that is."""
         keys = [self._keys(code) for code in (old, new)]
         cut = [
             [side[start:end] for start, end in code.blocks]
@@ -129,7 +144,7 @@ class Comparison:
         notes: list[str] = []
         counts: Counter[Kind] = Counter()
         blocks = [self._block(old, new, pair, counts, notes) for pair in align_blocks(*cut)]
-        _computed(outlines, counts, notes)
+        _computed(outlines, taken, counts, notes)
         asked = self._asked(old) != self._asked(new) or old.tables != new.tables
         if asked and not any(counts[kind] for kind in _WHY):
             counts[Kind.CONDITION] += 1
@@ -339,7 +354,10 @@ def _reference_kind(one: Line, other: Line) -> Kind:
 
 
 def _computed(
-    outlines: tuple[Outline | None, Outline | None], counts: Counter[Kind], notes: list[str]
+    outlines: tuple[Outline | None, Outline | None],
+    taken: Mapping[str, int],
+    counts: Counter[Kind],
+    notes: list[str],
 ) -> None:
     """What the branches of both versions ask and what both read, where both could be lifted."""
     before, after = outlines
@@ -365,7 +383,12 @@ def _computed(
     for sign, outline, side in (("−", before, gone), ("+", after, come)):
         texts = {(c.key, c.bounds): c.text for c in outline.conditions}
         told += [f"{sign} if {texts[key]}" for key in sorted(side)]
-    notes[:0] = told[:_NOTES]
+    widths = widths_changed(before.conditions, after.conditions)
+    counts[Kind.WIDTH] += len(widths)
+    told += widths
+    effects = effects_changed(before.effects, after.effects, taken, fields=counts[Kind.FIELD] > 0)
+    counts.update(Kind(note.effect) for note in effects)
+    notes[:0] = [*told[:_NOTES], *(note.text for note in effects[:_EFFECTS])]
 
 
 def _numbers(values: Sequence[int]) -> str:

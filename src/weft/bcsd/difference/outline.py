@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from weft.bcsd.difference.chains import chains_of, operands_first
-from weft.bcsd.difference.conditions import Condition, Named, conditions_of
 from weft.bcsd.difference.decisions import Decisions
+from weft.bcsd.difference.told.conditions import Condition, conditions_of
+from weft.bcsd.difference.told.effects import Effects, effects_of
+from weft.bcsd.difference.told.spelling import Named, Speller
 from weft.bcsd.lift.features.bag import COMMUTATIVE
 from weft.bcsd.lift.solve.computation import Computation
 from weft.bcsd.lift.solve.values import CONST, PHI, STACK, SYMBOL
@@ -39,12 +41,14 @@ class Outline:
         lineless: The same without the number of a line that a call is given right after the name of a source file.
         conditions: Of its branches.
         mentions: Texts, imports and constants of the file that it reads.
+        effects: What it stores, and what it gives to what it calls.
     """
 
     digest: int
     lineless: int
     conditions: tuple[Condition, ...]
     mentions: tuple[str, ...]
+    effects: Effects
 
 
 class Outliner:
@@ -55,6 +59,7 @@ class Outliner:
         address_of: The address that a number of a size is; None where it is none.
         name: What an address is.
         read: The constant bytes at an address, in hex; empty where they are not constant.
+        big_endian: Whether the highest byte of a number comes first.
     """
 
     def __init__(
@@ -63,7 +68,10 @@ class Outliner:
         address_of: Callable[[int], int | None],
         name: Callable[[int], Named],
         read: Callable[[int, int], str],
+        *,
+        big_endian: bool = False,
     ) -> None:
+        self._big_endian = big_endian
         self._found, self._address_of, self._name, self._read = found, address_of, name, read
         own = {node for node, op in enumerate(found.ops) if op == STACK and found.data[node] < 0}
         self._frame = max((found.data[node] for node in own), default=0)
@@ -83,11 +91,13 @@ class Outliner:
 
     def outline(self) -> Outline:
         """The outline."""
+        speller = Speller(self._found, self._address_of, self._name)
         return Outline(
             self._digest(lines=True),
             self._digest(lines=False),
-            conditions_of(self._found, self._address_of, self._name),
+            conditions_of(self._found, speller),
             self._mentions(),
+            effects_of(self._found, speller, self._constant, self._lines(), big_endian=self._big_endian),
         )
 
     # -- the digest --
