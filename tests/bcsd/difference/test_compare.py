@@ -188,3 +188,24 @@ def test_the_record_holds_everything_side_by_side(difference_of):
         texts = [row[side][0] for block in bound["blocks"] for row in block["rows"] if row[side]]
         assert len(texts) == len(set(texts))
     assert record["old"]["functions"] == 20
+
+
+@pytest.mark.parametrize(
+    ("name", "linked"),
+    [
+        ("the_global", True),
+        ("the_string", True),
+        ("the_callee", False),
+        ("the_import", False),
+        ("the_constant", False),
+    ],
+)
+def test_what_the_linker_put_where_start_up_code_looks_is_no_change(difference_of, name, linked):
+    difference = difference_of("old-x86_64", "new-x86_64")
+    entry = by_name(difference)[name]
+    old, new = difference.old.codes[entry.old], difference.new.codes[entry.new]
+    same = difference.references.same_function
+    started = [code._replace(name="deregister_tm_clones") for code in (old, new)]
+    assert not same(old, new)
+    assert same(*started) == linked
+    assert not same(started[0], new)

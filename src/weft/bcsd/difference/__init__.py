@@ -2,5 +2,5 @@
 
 ``version`` (a file's functions, addresses resolved to what lies there) → ``pairing`` (which is which) → ``globals``
 (which address became which) → ``compare`` (same or changed; by ``compute`` and ``outline`` what both compute) →
-``align`` and ``kinds`` (what changed) → ``record``, ``view``.
+``align``, ``kinds`` and ``told`` (what changed) → ``record``, ``view``.
 """

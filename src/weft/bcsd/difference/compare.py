@@ -23,6 +23,7 @@ from weft.bcsd.lift.apart.wire import unpack_code
 from weft.bcsd.lift.decode.processors import PROCESSORS
 from weft.bcsd.lift.version import available_lifter
 from weft.bcsd.matching.in_common import InCommon, shared
+from weft.bcsd.read.runtime import is_start_up
 from weft.errors import LimitError
 from weft.platform.processes import Limits, run_bounded
 
@@ -126,8 +127,9 @@ def compare(
     entries: list[Entry] = []
     doubtful: list[tuple[int, int]] = []
     for a, b in sorted(partner.items()):
-        # Where instructions do not tell what they refer to, only the lifter does.
-        if architecture.tells_addresses and comparison.same(old.codes[a], new.codes[b]):
+        # Where instructions do not tell what they refer to, only the lifter does; in start-up code it is no matter.
+        told = architecture.tells_addresses or is_start_up(old.codes[a].name)
+        if told and met.same_function(old.codes[a], new.codes[b]):
             entries.append(_unchanged(old, new, a, b, _bytewise(old, new, a, b)))
         else:
             doubtful.append((a, b))
@@ -136,11 +138,11 @@ def compare(
     changed: list[tuple[int, int, tuple[Outline | None, Outline | None]]] = []
     for (a, b), outlines in zip(doubtful, worked_out, strict=True):
         sameness = _sameness(outlines)
-        plain = sameness == Sameness.ORDER and comparison.same(old.codes[a], new.codes[b])
+        plain = sameness == Sameness.ORDER and met.same_function(old.codes[a], new.codes[b])
         if plain:
             sameness = _bytewise(old, new, a, b)
         if None in outlines and _bytewise(old, new, a, b) == Sameness.BYTES:
-            sameness = Sameness.BYTES if comparison.same(old.codes[a], new.codes[b]) else None
+            sameness = Sameness.BYTES if met.same_function(old.codes[a], new.codes[b]) else None
         if sameness is not None:
             entries.append(_unchanged(old, new, a, b, sameness))
         else:

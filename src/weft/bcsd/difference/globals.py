@@ -14,8 +14,11 @@ from dataclasses import dataclass
 
 from weft.bcsd.difference.content import CALLS, Line
 from weft.bcsd.difference.pairing import line_pairs
-from weft.bcsd.difference.version import Version
+from weft.bcsd.difference.version import Code, Version
 from weft.bcsd.disassemble.interface import ReferenceKind
+from weft.bcsd.read.runtime import is_start_up
+
+_DATA = frozenset({ReferenceKind.DATA_CONSTANT, ReferenceKind.DATA_WRITABLE, ReferenceKind.SLOT})
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,23 @@ class References:
         if one.kind == ReferenceKind.JUMP:
             return one.target == other.target
         return self.same_address(one.target, other.target)
+
+    def same_function(self, old: Code, new: Code) -> bool:
+        """Whether two functions differ by where they were linked alone.
+
+        What start-up code refers to is where data ends, and whatever the linker put there is none of its concern.
+        """
+        start_up = is_start_up(old.name) and is_start_up(new.name)
+        return (
+            len(old.lines) == len(new.lines)
+            and old.tables == new.tables
+            and all(
+                one.mnemonic == other.mnemonic
+                and one.plain == other.plain
+                and (self.same(one, other) or (start_up and {one.kind, other.kind} <= _DATA))
+                for one, other in zip(old.lines, new.lines, strict=True)
+            )
+        )
 
     def same_address(self, one: int, other: int) -> bool:
         """Whether an address of the new version is what became of one of the old version."""

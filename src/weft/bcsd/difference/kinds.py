@@ -70,7 +70,7 @@ class Change:
     Args:
         kinds: Each with how often, in the order of :class:`Kind`.
         amount: The share of the instructions of both versions that are new, gone or different.
-        notes: What a person should read first: constants, texts, callees, conditions.
+        notes: What a person should read first: conditions, arguments, stores, texts, callees, constants.
         blocks: Both versions side by side.
     """
 
@@ -114,19 +114,6 @@ class Comparison:
     def __init__(self, architecture: Architecture, references: References, stack: str = "") -> None:
         self._architecture, self._references, self._stack = architecture, references, stack
         self._parts: dict[tuple[str, str], _Parts] = {}
-
-    def same(self, old: Code, new: Code) -> bool:
-        """Whether two functions differ by where they were linked alone."""
-        return (
-            len(old.lines) == len(new.lines)
-            and old.tables == new.tables
-            and all(
-                one.mnemonic == other.mnemonic
-                and one.plain == other.plain
-                and self._references.same(one, other)
-                for one, other in zip(old.lines, new.lines, strict=True)
-            )
-        )
 
     def change(
         self,
