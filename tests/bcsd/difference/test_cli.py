@@ -14,6 +14,7 @@ import pytest
 from tests.platform.pages import EVIL, Page
 
 import weft
+from weft.bcsd.difference.record import difference_record
 from weft.bcsd.difference.view.page import difference_page
 from weft.bcsd.difference.view.show import side_by_side
 from weft.cli.bcsd.diff import describe
@@ -44,6 +45,34 @@ def test_json_and_page_at_once(versions, lexical_model, tmp_path, capsys):
     assert page.read_text().count("<details>") == 13
     assert diff(*versions, "--model", lexical_model, "--quiet") == 0
     assert "20 and 20 functions" not in capsys.readouterr().out
+
+
+def test_a_long_name_leaves_room_for_what_changed(difference_of, monkeypatch):
+    text = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>"
+    difference = difference_of("old-x86_64", "new-x86_64")
+    readable = {
+        "the_bound": f"Bin::eval({', '.join([text] * 4)}) const",
+        "the_string": f"Bin::name({text} const&)",
+    }
+    old, new = (
+        replace(version, side=replace(version.side, readable=readable))
+        for version in (difference.old, difference.new)
+    )
+    named = replace(difference, old=old, new=new)
+    head, first, *_ = described = describe(named).splitlines()
+    assert "Bin::eval(std::__cxx11::basic_string<…>, " not in first
+    assert "  Bin::eval(…) const  " in first
+    assert any("  Bin::name(std::__cxx11::basic_string<…> const&)  " in line for line in described)
+    assert head.index("kinds") < 100
+    # Whole names are in what programs read.
+    assert difference_record(named)["functions"][0]["new"]["demangled"] == readable["the_bound"]
+    # On a terminal what changed has the most room.
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "120")
+    head, first, *_ = described = describe(named).splitlines()
+    assert "bound check added, …" in first
+    assert head.index("what") <= 80
+    assert max(map(len, described)) <= 120
 
 
 def test_the_table_says_what_changed(difference_of):

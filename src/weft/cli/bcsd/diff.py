@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
 from weft.cli.bcsd.inputs import check_kinds
+from weft.cli.bcsd.names import shortened
 from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.bcsd.patience import telling
 from weft.cli.bcsd.remarks import say
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from weft.bcsd.difference.compare import Difference
 
 _SHOWN = 60
+#: Letters of a function's name.
+_NAME = 60
 
 
 def parser() -> Parser:
@@ -111,11 +115,12 @@ def describe(difference: Difference, limit: int = _SHOWN, *, summary: bool = Tru
     from weft.bcsd.difference.compare import Status
 
     told = [entry for entry in difference.entries if entry.status != Status.UNCHANGED]
+    names, kinds = _room()
     rows: list[tuple[str, ...]] = []
     for entry in told[:limit]:
         change = entry.change
-        old = difference.old.shown(entry.old) if entry.old >= 0 else ""
-        new = difference.new.shown(entry.new) if entry.new >= 0 else ""
+        old = shortened(difference.old.shown(entry.old), names) if entry.old >= 0 else ""
+        new = shortened(difference.new.shown(entry.new), names) if entry.new >= 0 else ""
         version, row = (difference.new, entry.new) if entry.new >= 0 else (difference.old, entry.old)
         rows.append(
             (
@@ -123,7 +128,7 @@ def describe(difference: Difference, limit: int = _SHOWN, *, summary: bool = Tru
                 f"{change.amount:.0%}" if change is not None else "",
                 f"{version.codes[row].address:#x}",
                 old if old == new or not new else f"{old} → {new}" if old else new,
-                ", ".join(change.kinds) if change is not None else "",
+                _in_room(list(change.kinds), kinds) if change is not None else "",
                 "; ".join(change.notes) if change is not None else "",
             )
         )
@@ -136,3 +141,20 @@ def describe(difference: Difference, limit: int = _SHOWN, *, summary: bool = Tru
     lines.append(f"{len(difference.old)} and {len(difference.new)} functions: {counted}")
     lines += filter(None, [difference.in_common.said()])
     return "\n".join(lines)
+
+
+def _room() -> tuple[int, int]:
+    """Letters for a function's name and for its kinds; on a terminal a quarter and a sixth of it, for what changed."""
+    if not sys.stdout.isatty():
+        return _NAME, sys.maxsize
+    columns = shutil.get_terminal_size().columns
+    return min(_NAME, columns // 4), columns // 6
+
+
+def _in_room(kinds: list[str], room: int) -> str:
+    """As many kinds as there is room for, the most telling one at least."""
+    left = len(kinds)
+    while left > 1 and len(", ".join(kinds[:left])) > room:
+        left -= 1
+    text = ", ".join(kinds[:left])
+    return text if left == len(kinds) else f"{text}, …"
