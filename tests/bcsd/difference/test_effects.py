@@ -6,7 +6,7 @@ from weft.bcsd.difference.kinds import Change, Kind
 from weft.bcsd.difference.outline import Outliner
 from weft.bcsd.difference.told.arguments import arguments_read
 from weft.bcsd.difference.told.compared import effects_changed
-from weft.bcsd.difference.told.conditions import widths_changed
+from weft.bcsd.difference.told.conditions import bounds_added, widths_changed
 from weft.bcsd.difference.told.spelling import Named
 from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
 from weft.bcsd.lift.pcode import PcodeLifter
@@ -156,6 +156,32 @@ def test_the_width_of_a_sum_that_is_compared():
     ]
     assert widths_changed(*sides) == ["if ((arg1 + arg2) < 0x81): u16 → u32"]
     assert widths_changed(sides[0], sides[0]) == []
+
+
+#: cmp edi or esi, 5, and the jump behind it.
+EQUAL, BELOW, OTHER_BELOW = "83ff05 7401", "83ff05 7201", "83fe05 7201"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "added"),
+    [
+        # The same value, asked otherwise.
+        ([EQUAL], [BELOW], 0),
+        ([BELOW], [EQUAL], 0),
+        # Another value that is bounded now.
+        ([EQUAL], [OTHER_BELOW], 1),
+        ([], [BELOW], 1),
+        # One more, whatever became of the first.
+        ([EQUAL], [BELOW, OTHER_BELOW], 1),
+        ([BELOW], [OTHER_BELOW], 0),
+    ],
+)
+def test_a_condition_that_asks_otherwise_about_one_value_is_no_new_bound(old, new, added):
+    gone, come = (
+        [outline("x86_64", (asked, 1, 2), ("c3",), ("c3",)).conditions[0] for asked in side]
+        for side in (old, new)
+    )
+    assert bounds_added(gone, come) == added
 
 
 def test_effects_rank_above_plain_code_and_layout():

@@ -16,7 +16,7 @@ from weft.bcsd.difference.content import CALLS, Line
 from weft.bcsd.difference.globals import References
 from weft.bcsd.difference.outline import Outline
 from weft.bcsd.difference.told.compared import effects_changed
-from weft.bcsd.difference.told.conditions import widths_changed
+from weft.bcsd.difference.told.conditions import Condition, bounds_added, widths_changed
 from weft.bcsd.difference.version import Code
 from weft.bcsd.disassemble.interface import ReferenceKind
 
@@ -356,20 +356,19 @@ def _computed(
             if not counts[kind]:
                 counts[kind] += sign == "+"
                 notes.append(f"{sign} {token.removeprefix('import ').removeprefix('extern ')}")
-    asked = [
-        Counter((c.key, c.bounds) for c in outline.conditions) for outline in outlines if outline is not None
-    ]
+    asked = [Counter((c.key, c.bounds) for c in outline.conditions) for outline in (before, after)]
     gone, come = asked[0] - asked[1], asked[1] - asked[0]
-    bounds = [sum(count for (_, bounding), count in side.items() if bounding) for side in (gone, come)]
-    checks = max(bounds[1] - bounds[0], 0)
+    told: list[str] = []
+    alone: list[list[Condition]] = []
+    for sign, outline, side in (("−", before, gone), ("+", after, come)):
+        known = {(c.key, c.bounds): c for c in outline.conditions}
+        told += [f"{sign} if {known[key].text}" for key in sorted(side)]
+        alone.append([known[key] for key in side.elements()])
+    checks = bounds_added(*alone)
     counts[Kind.BOUND_CHECK] += checks
     counts[Kind.CONDITION] += max(abs(come.total() - gone.total()) - checks, 0)
     if not checks and (gone or come) and not any(counts[kind] for kind in _TELLING):
         counts[Kind.CONDITION] += 1
-    told: list[str] = []
-    for sign, outline, side in (("−", before, gone), ("+", after, come)):
-        texts = {(c.key, c.bounds): c.text for c in outline.conditions}
-        told += [f"{sign} if {texts[key]}" for key in sorted(side)]
     widths = widths_changed(before.conditions, after.conditions)
     counts[Kind.WIDTH] += len(widths)
     told += widths

@@ -23,12 +23,14 @@ class Condition(NamedTuple):
         bounds: Whether it bounds a number.
         text: For a person.
         width: Bytes of the narrowest sum, product or shift that it compares; 0 where there is none.
+        about: What it compares, constants aside and as far as it surely says which values these are.
     """
 
     key: str
     bounds: bool
     text: str
     width: int
+    about: frozenset[str] = frozenset()
 
 
 def conditions_of(found: Computation, speller: Speller) -> tuple[Condition, ...]:
@@ -46,9 +48,15 @@ def _condition(found: Computation, speller: Speller, node: int) -> Condition:
     inner = node
     while found.ops[inner] in _OUTER and found.args[inner]:
         inner = found.args[inner][0]
-    said = speller.spelled(node)
-    widths = [width for arg in found.args[inner] if (width := _width(found, arg))]
-    return Condition(said.key, found.ops[inner] in ORDERS, said.shown, min(widths, default=0))
+    said, args = speller.spelled(node), found.args[inner]
+    compared = [speller.spelled(arg) for arg in args if speller.number(arg) is None]
+    return Condition(
+        said.key,
+        found.ops[inner] in ORDERS,
+        said.shown,
+        min((width for arg in args if (width := _width(found, arg))), default=0),
+        frozenset(one.key for one in compared if not one.vague),
+    )
 
 
 def _width(found: Computation, node: int) -> int:
@@ -76,6 +84,26 @@ def widths_changed(old: Sequence[Condition], new: Sequence[Condition]) -> list[s
         for key in sorted(before)
         if key in after and not before[key] & after[key]
     ]
+
+
+def bounds_added(gone: Sequence[Condition], come: Sequence[Condition]) -> int:
+    """How many conditions bound a number that was not asked about before.
+
+    One that asks otherwise about the same value (``a == 5``, then ``a < 5``) is another condition, and no new one.
+
+    Args:
+        gone: Conditions of the old version alone.
+        come: Conditions of the new version alone.
+    """
+    others = [condition for condition in gone if not condition.bounds]
+    turned = 0
+    for condition in come:
+        before = next((other for other in others if other.about & condition.about), None)
+        if condition.bounds and before is not None:
+            others.remove(before)
+            turned += 1
+    more = sum(condition.bounds for condition in come) - sum(condition.bounds for condition in gone)
+    return max(more - turned, 0)
 
 
 def _bits(widths: set[int]) -> str:
