@@ -83,6 +83,9 @@ def test_a_library_must_say_more_than_chance():
     assert (only.name, only.functions, only.of, only.packages) == ("z", tuple(range(9)), 40, ("z-dev",))
     assert only.sure == pytest.approx(1 - math.exp(-RATE * (9 * 0.9 - CHANCE)))
     assert only.versions == (("1", 1.0),)
+    assert (only.held, only.share) == (1, None)
+    (more,) = explain({"z": found["z"]}, {("z", "1"): 40, ("z", "2"): 41, ("p", "3"): 9})
+    assert (more.held, more.share) == (2, 1.0)
 
 
 def test_what_one_library_explains_does_not_speak_for_its_copy_in_another():

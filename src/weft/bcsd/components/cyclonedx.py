@@ -21,7 +21,10 @@ _SPACE = uuid.UUID("8a7be0a6-2f5c-4ad4-9b1d-0b8a4f6b0f59")
 def bill(identified: Identified) -> dict[str, Any]:
     """The bill of materials; the same program and index give the same one.
 
-    Each library is a component with its likeliest version, and evidence: how sure its name and its version are.
+    Each library is a component with evidence: how sure its name is, and what its version is from. The version is what
+    the file itself says, where that is one; else the nearest of several that the index holds. Where it holds one
+    alone, nothing tells it from others, and there is none. The package's own version stands in the purl where it is
+    the nearest of several and the file says no other.
     """
     path = spelled(PurePath(identified.path).name)
     return {
@@ -52,31 +55,45 @@ def bill(identified: Identified) -> dict[str, Any]:
 
 
 def _component(library: Library) -> dict[str, Any]:
-    version, share = library.versions[0]
+    version, evidence = _version(library)
     others = ", ".join(f"{name} ({part:.2f})" for name, part in library.versions[1:])
+    told = library.share is not None and not library.contradicted
+    at = f"@{quote(library.version, safe='')}" if told else ""
     properties = {
         "weft:functions": str(len(library.functions)),
         "weft:packages": ", ".join(library.packages),
+        "weft:versions-held": str(library.held),
+        "weft:nearest-version-held": library.version,
         **({"weft:other-versions": others} if others else {}),
+        **({"weft:file-says": "; ".join(spelled(one.text) for one in library.said)} if library.said else {}),
     }
     return {
         "type": "library",
         "bom-ref": _reference(library),
         "name": library.name,
-        "version": version,
-        "purl": f"pkg:deb/debian/{quote(library.packages[0], safe='')}@{quote(version, safe='')}",
+        **({} if version is None else {"version": version}),
+        "purl": f"pkg:deb/debian/{quote(library.packages[0], safe='')}{at}",
         "evidence": {
             "identity": [
                 _identity(
                     "name", library.sure, f"{len(library.functions)} functions like those of the library"
                 ),
-                _identity(
-                    "version", library.sure * share, "those whose code differs from version to version"
-                ),
+                *evidence,
             ]
         },
         "properties": [{"name": name, "value": value} for name, value in properties.items()],
     }
+
+
+def _version(library: Library) -> tuple[str | None, list[dict[str, Any]]]:
+    """A library's version, and the evidence of it; None where nothing tells it."""
+    if len(library.said) == 1:
+        said = library.said[0].version
+        return said, [{"field": "version", "concludedValue": said}]
+    if library.share is None or library.contradicted:
+        return None, []
+    how = f"the nearest of the {library.held} versions that the index holds, by functions whose code differs"
+    return library.version, [_identity("version", library.sure * library.share, how)]
 
 
 def _identity(field: str, sure: float, how: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from weft.bcsd.components.banner import Banner, agrees
 from weft.bcsd.use.search.answers import Answer, Hit
 from weft.bcsd.use.search.doubts import nearest
 
@@ -49,10 +50,13 @@ class Library:
     Args:
         name: Of the source package.
         sure: How sure it is that it is there.
-        versions: Each version of the index with its share of the probability, the likeliest first.
+        versions: Each version of the index with its share of the probability, the likeliest first. A share is relative
+            to the versions that the index holds: of one alone it tells nothing.
         packages: The packages of the likeliest version that hits came from, the one with most of them first.
         functions: Of the file that it explains, by their place.
         of: Functions of the likeliest version in the index.
+        held: How many versions of it the index holds.
+        said: What the file itself says of its version.
     """
 
     name: str
@@ -61,6 +65,23 @@ class Library:
     packages: tuple[str, ...]
     functions: tuple[int, ...]
     of: int
+    held: int
+    said: tuple[Banner, ...] = ()
+
+    @property
+    def version(self) -> str:
+        """The nearest of the versions held."""
+        return self.versions[0][0]
+
+    @property
+    def share(self) -> float | None:
+        """The share of that version; None where the index holds no other, so that nothing tells it from others."""
+        return self.versions[0][1] if self.held > 1 else None
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the file itself says other versions than the nearest one held."""
+        return bool(self.said) and not any(agrees(one.version, self.version) for one in self.said)
 
 
 def claims(answers: Iterable[Answer]) -> dict[str, list[Claim]]:
@@ -124,7 +145,11 @@ def explain(found: Mapping[str, Sequence[Claim]], sizes: Mapping[tuple[str, str]
         spoken = Counter(claim.packages[best] for claim in own if best in claim.packages)
         packages = sorted(spoken, key=lambda package: (-spoken[package], package))
         functions = tuple(sorted({claim.function for claim in own}))
-        named.append(Library(name, sure, versions, tuple(packages), functions, sizes.get((name, best), 0)))
+        of, held = (
+            sizes.get((name, best), 0),
+            len({v for library, v in sizes if library == name} | dict(versions).keys()),
+        )
+        named.append(Library(name, sure, versions, tuple(packages), functions, of, held))
     return sorted(named, key=lambda library: (-library.sure, -len(library.functions), library.name))
 
 
@@ -141,6 +166,28 @@ def doubts(answers: Iterable[Answer], named: Iterable[Library]) -> tuple[str, ..
         for library in named
         if library.name in near and near[library.name].few
     )
+
+
+def on_versions(named: Iterable[Library]) -> tuple[str, ...]:
+    """Remarks on versions that the index cannot tell, and on those that the file itself calls otherwise.
+
+    Args:
+        named: Of :func:`explain`, with what the file says.
+    """
+    remarks: list[str] = []
+    for library in named:
+        if library.share is None:
+            remarks.append(
+                f"{library.name}: the index holds version {library.version} alone, so the code does not tell which "
+                "version the file has (put other versions into the index)"
+            )
+        if library.contradicted:
+            said = " and ".join(repr(one.text) for one in library.said)
+            which = "the version" if library.share is None else "the nearest version"
+            remarks.append(
+                f"{library.name}: the file says {said}, {which} that the index holds is {library.version}"
+            )
+    return tuple(remarks)
 
 
 def version_shares(own: Sequence[Claim]) -> tuple[tuple[str, float], ...]:

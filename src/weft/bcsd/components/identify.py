@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from weft.bcsd.components.explain import Library, claims, doubts, explain
+from weft.bcsd.components.banner import banners, said_of
+from weft.bcsd.components.explain import Library, claims, doubts, explain, on_versions
 from weft.bcsd.index.description import read_description
 from weft.bcsd.index.rows import ORIGIN
 from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.read.members import content_of
 from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.use.search.answers import SMALL, Answer
@@ -89,7 +92,7 @@ def identify(
     sizes: Counter[tuple[str, str]] = Counter()
     for (library, version, _), count in counts.items():
         sizes[library, version] += count
-    libraries = explain(claims(answers), sizes)
+    libraries = with_banners(explain(claims(answers), sizes), answers, path)
     explained = {place for library in libraries for place in library.functions}
     return Identified(
         path,
@@ -99,8 +102,28 @@ def identify(
         tuple(libraries),
         tuple(place for place in range(len(answers)) if place not in explained),
         len(sizes),
-        (*found.remarks, *doubts(answers, libraries)),
+        (*found.remarks, *doubts(answers, libraries), *on_versions(libraries)),
     )
+
+
+def with_banners(libraries: Sequence[Library], answers: Sequence[Answer], path: str) -> list[Library]:
+    """The libraries with what the file itself says of their versions.
+
+    Args:
+        libraries: In the file.
+        answers: Of the search.
+        path: The file.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    found = banners(content_of(path)) if libraries else []
+    return [
+        replace(
+            library, said=said_of(library.name, {answers[n].hits[0].name for n in library.functions}, found)
+        )
+        for library in libraries
+    ]
 
 
 def library_sizes(index: Path) -> dict[tuple[str, str, str], int]:

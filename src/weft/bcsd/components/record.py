@@ -28,7 +28,12 @@ def _library(library: Library, functions: list[dict[str, Any]]) -> dict[str, Any
     return {
         "name": library.name,
         "sure": round(library.sure, 3),
-        "versions": [{"version": name, "share": round(share, 3)} for name, share in library.versions],
+        "versions": [
+            {"version": name, "share": None if library.share is None else round(share, 3)}
+            for name, share in library.versions
+        ],
+        "versions_held": library.held,
+        "file_says": [{"version": one.version, "text": spelled(one.text)} for one in library.said],
         "packages": list(library.packages),
         "functions_in_index": library.of,
         "functions": [functions[place] for place in library.functions],

@@ -191,10 +191,17 @@ class NamedFunction(Told):
 
 
 class Version(Told):
-    """A version and its share of the probability."""
+    """A version and its share of the probability; null where the index holds no other."""
 
     version: str
-    share: float
+    share: float | None
+
+
+class Saying(Told):
+    """A version that the file itself names."""
+
+    version: str
+    text: str
 
 
 class Library(Told):
@@ -203,6 +210,8 @@ class Library(Told):
     name: str
     sure: float
     versions: list[Version]
+    versions_held: int
+    file_says: list[Saying]
     packages: list[str]
     functions_in_index: int
     functions: list[NamedFunction]

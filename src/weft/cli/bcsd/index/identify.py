@@ -58,15 +58,16 @@ def describe(found: Identified, *, summary: bool = True) -> str:
         (
             library.name,
             f"{library.sure:.2f}",
-            library.versions[0][0],
-            f"{library.versions[0][1]:.2f}",
+            library.version,
+            "–" if library.share is None else f"{library.share:.2f}",
             library.versions[1][0] if len(library.versions) > 1 else "",
             len(library.functions),
             library.of,
+            "; ".join(one.text for one in library.said),
         )
         for library in found.libraries
     ]
-    heads = ("library", ">sure", "version", ">share", "or", ">functions", ">of")
+    heads = ("library", ">sure", "nearest version held", ">share", "or", ">functions", ">of", "the file says")
     explained = len(found.functions) - len(found.unexplained)
     size = sum(found.functions[place].size for place in found.unexplained)
     told = (

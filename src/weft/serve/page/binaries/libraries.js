@@ -15,13 +15,14 @@ export function identified(result) {
     { id: "sure", title: "Sure", number: true, value: (row) => row.sure, show: (row) => row.sure.toFixed(2) },
     { id: "name", title: "Library", mono: true, value: (row) => row.name, text: (row) => `${row.name} ${row.packages.join(" ")}`,
       show: (row, line) => h("button", { class: "plain", type: "button", "aria-label": `the functions of ${row.name}`, onclick: () => open(`Functions of ${row.name}`, row.functions, row.name, line) }, row.name) },
-    { id: "version", title: "Version", value: (row) => row.versions[0]?.version ?? "", show: (row) => row.versions.slice(0, 3).map((one) => `${one.version} ${one.share.toFixed(2)}`).join(", ") },
+    { id: "version", title: "Nearest version held", value: (row) => row.versions[0]?.version ?? "", show: (row) => row.versions.slice(0, 3).map((one) => `${one.version} ${one.share?.toFixed(2) ?? "(no other held)"}`).join(", ") },
+    { id: "says", title: "The file says", value: (row) => said(row), text: (row) => said(row), show: (row) => said(row) },
     { id: "functions", title: "Functions", number: true, value: (row) => row.functions.length, show: (row) => `${row.functions.length} of ${row.functions_in_index}` },
     { id: "packages", title: "Package", mono: true, value: (row) => row.packages.join(" "), show: (row) => row.packages.join(", ") },
   ], { label: "libraries", prefix: "", first: "sure" });
-  const lines = () => [["library", "sure", "version", "version_share", "function", "address", "size"],
-    ...result.libraries.flatMap((row) => row.functions.map((one) => [row.name, row.sure, row.versions[0]?.version, row.versions[0]?.share, one.name, hex(one.address), one.size])),
-    ...result.unexplained.map((one) => ["", "", "", "", one.name, hex(one.address), one.size])];
+  const lines = () => [["library", "sure", "version", "version_share", "file_says", "function", "address", "size"],
+    ...result.libraries.flatMap((row) => row.functions.map((one) => [row.name, row.sure, row.versions[0]?.version, row.versions[0]?.share, said(row), one.name, hex(one.address), one.size])),
+    ...result.unexplained.map((one) => ["", "", "", "", "", one.name, hex(one.address), one.size])];
   const wanted = state().get.get("pair");
   const again = wanted && result.libraries.find((row) => row.name === wanted);
   if (again) open(`Functions of ${again.name}`, again.functions, again.name);
@@ -33,6 +34,10 @@ export function identified(result) {
     exportRow(h("button", { type: "button", onclick: () => open("Functions that no library explains", result.unexplained, "-") }, "What none explains"),
       { csv: () => download("libraries.csv", "text/csv", csv(lines())), json: () => download("libraries.json", "application/json", JSON.stringify(result)) }),
     shown.box, behind);
+}
+
+function said(row) {
+  return row.file_says.map((one) => one.text).join("; ");
 }
 
 function listed(title, functions) {
