@@ -76,11 +76,20 @@ def test_missing_files_folders_and_other_machines(tmp_path, files):
     with pytest.raises(InputError, match=r"a folder, no binary \(name a file in it; `weft bcsd extract`"):
         open_image(tmp_path)
     content = bytearray((files / "gcc-O2-x86_64.so").read_bytes())
-    content[18:20] = (22).to_bytes(2, "little")
-    s390 = tmp_path / "s390"
-    s390.write_bytes(content)
-    with pytest.raises(InputError, match=r"an ELF file for .*known: aarch64"):
-        open_image(s390)
+    foreign = tmp_path / "foreign"
+    for machine, order, named in (
+        (22, "little", r"S390 \(machine 22\)"),
+        (43, "little", r"SPARCV9 \(machine 43\)"),
+        (43, "big", r"SPARCV9 \(machine 43\)"),
+        (94, "little", r"XTENSA \(machine 94\)"),
+        (0x7777, "little", "the unknown machine 30583"),
+    ):
+        content[5] = 1 if order == "little" else 2
+        content[18:20] = machine.to_bytes(2, order)
+        foreign.write_bytes(content)
+        with pytest.raises(InputError, match=rf"an ELF file for {named} \(known: aarch64"):
+            open_image(foreign)
+    content[5] = 1
     for machine, wide, flags, what in (
         (243, False, 0, "RISC-V of 32 bits"),
         (40, False, 0x00800000, "BE8"),

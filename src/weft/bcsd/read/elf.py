@@ -82,9 +82,10 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         view = lief_view(binary)
     architecture = for_machine("elf", view.machine, view.bits)
     if architecture is None:
-        raise InputError(
-            f"an ELF file for {view.machine}", where=path, hint=f"known: {machines_known('elf')}"
-        )
+        from weft.bcsd.read.elf_lief import machine_said
+
+        what = f"an ELF file for {machine_said(content)}"
+        raise InputError(what, where=path, hint=f"known: {machines_known('elf')}")
     if variant := _unread(view, content):
         raise InputError(f"an ELF file for {variant}, which is not read", where=path)
     if view.type not in (PROGRAM, LIBRARY, _OBJECT):

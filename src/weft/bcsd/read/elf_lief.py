@@ -46,6 +46,19 @@ def lief_view(binary: lief.ELF.Binary) -> View:
     )
 
 
+def machine_said(content: memoryview) -> str:
+    """The machine that a header names, in the byte order that it names; lief turns the number round where it is odd.
+
+    Args:
+        content: The file's bytes.
+    """
+    number = int.from_bytes(content[18:20], "big" if content[5] == lief.ELF.Header.ELF_DATA.MSB else "little")
+    try:
+        return f"{enum_name(lief.ELF.ARCH(number))} (machine {number})"
+    except ValueError:
+        return f"the unknown machine {number}"
+
+
 def _segment(segment: lief.ELF.Segment) -> Segment:
     return Segment(
         int(segment.type) & _TAG,
