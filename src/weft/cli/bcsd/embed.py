@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
 from weft.cli.bcsd.outputs import spare_binaries
+from weft.cli.bcsd.patience import telling
 from weft.cli.options import Parser, add_json, add_min_blocks, add_out, add_paths, add_quiet, add_ray
 from weft.errors import in_one_line
 
@@ -48,7 +49,8 @@ def run(argv: list[str]) -> int:
                 flush=True,
             )
 
-    reports = embed_files(arguments.paths, output, options, tell, cluster=arguments.ray)
+    with telling("weft bcsd embed: embedding", arguments.paths, quiet=arguments.quiet):
+        reports = embed_files(arguments.paths, output, options, tell, cluster=arguments.ray)
     failures = [report.error for report in reports if report.error is not None]
     if arguments.json:
         print(json.dumps(record(reports, output)))

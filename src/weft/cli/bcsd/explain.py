@@ -6,6 +6,7 @@ import json
 
 from weft.cli.bcsd.inputs import check_kinds
 from weft.cli.bcsd.outputs import spare_binaries
+from weft.cli.bcsd.patience import telling
 from weft.cli.options import (
     Parser,
     add_html,
@@ -56,13 +57,15 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.explain.record import describe, explanation_record
     from weft.cli.bcsd.remarks import say
 
-    found = explain_files(
-        [(selector.path, selector.function or "") for selector in chosen],
-        model=arguments.model,
-        disassembler=arguments.disassembler,
-        limits=limits,
-        device=device_of(arguments),
-    )
+    paths = [selector.path for selector in chosen]
+    with telling("weft bcsd explain: comparing functions of", paths, quiet=arguments.quiet):
+        found = explain_files(
+            [(selector.path, selector.function or "") for selector in chosen],
+            model=arguments.model,
+            disassembler=arguments.disassembler,
+            limits=limits,
+            device=device_of(arguments),
+        )
     for half in (found.a, found.b):
         say(half.path, half.remarks)
     if arguments.html is not None:

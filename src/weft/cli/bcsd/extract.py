@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.bcsd.outputs import spare_binaries
+from weft.cli.bcsd.patience import telling
 from weft.cli.options import (
     Parser,
     add_cache,
@@ -62,7 +63,9 @@ def run(argv: list[str]) -> int:
         arguments.disassembler, arguments.min_blocks, workers, limits, arguments.lifter, arguments.cache
     )
     noisy = not arguments.quiet and not arguments.json
-    with progress(noisy) as advance:
+    # Where a bar shows that it goes on, no line is needed.
+    silent = arguments.quiet or (noisy and sys.stderr.isatty())
+    with telling("weft bcsd extract: reading", arguments.paths, quiet=silent), progress(noisy) as advance:
         reports = extract(arguments.paths, output, options, advance)
     failures = [report for report in reports if report.error is not None]
     if arguments.json:

@@ -11,6 +11,8 @@ from weft.errors import InputError, in_one_line
 
 #: Seconds that pass without a word.
 PATIENCE = 10.0
+#: So many files are named.
+_NAMED = 3
 _MEGABYTE = 1_000_000
 
 
@@ -20,7 +22,7 @@ def telling(doing: str, binaries: Sequence[str], *, quiet: bool = False) -> Gene
 
     Args:
         doing: What it does, as ``weft bcsd show: reading``.
-        binaries: The files.
+        binaries: The files, or folders of them; of many the first are named.
         quiet: Whether nothing is said.
     """
     clock = Timer(PATIENCE, _tell, (doing, binaries))
@@ -36,7 +38,10 @@ def telling(doing: str, binaries: Sequence[str], *, quiet: bool = False) -> Gene
 
 
 def _tell(doing: str, binaries: Sequence[str]) -> None:
-    named = " and ".join(f"{path}{_size(path)}" for path in binaries)
+    shown = [f"{path}{_size(path)}" for path in binaries[:_NAMED]]
+    if len(binaries) > _NAMED:
+        shown.append(f"{len(binaries) - _NAMED:,} more")
+    named = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
     line = in_one_line(f"{doing} {named}; large files take minutes")
     # Nobody may be listening any more: that is no reason to stop.
     with suppress(OSError, ValueError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.bcsd.patience import telling
-from weft.cli.options import Parser, add_json, add_reading, add_selector, limits_of
+from weft.cli.options import Parser, add_json, add_quiet, add_reading, add_selector, limits_of
 from weft.cli.table import table
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def parser() -> Parser:
     )
     result.add_argument("--dot", type=Path, metavar="FILE", help="write the function's graph as DOT")
     add_reading(result)
+    add_quiet(result)
     add_json(result)
     return result
 
@@ -42,7 +43,7 @@ def run(argv: list[str]) -> int:
     spare_binaries((arguments.dot, arguments.svg), [selector.path])
     request = Request(selector.path, selector.function, arguments.disassembler)
     limits = limits_of(arguments)
-    with telling("weft bcsd show: reading", [selector.path]):
+    with telling("weft bcsd show: reading", [selector.path], quiet=arguments.quiet):
         seen = look(request, limits)
     found, remarks = seen
     say(selector.path, remarks)

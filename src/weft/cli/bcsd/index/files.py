@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
+from weft.cli.bcsd.patience import telling
 from weft.cli.options import Parser, add_index, add_json, add_quiet
 from weft.cli.table import table
 from weft.errors import in_one_line
@@ -69,7 +70,10 @@ def run(argv: list[str], action: str) -> int:
         changes = merge(arguments.paths, arguments.index, tell)
     else:
         work = update.add if action == "add" else update.update
-        changes = work(arguments.paths, arguments.index, embedding_of(arguments), tell)
+        options = embedding_of(arguments)
+        asked = arguments.paths or [str(arguments.index)]
+        with telling(f"weft bcsd index {action}: embedding what is new of", asked, quiet=arguments.quiet):
+            changes = work(arguments.paths, arguments.index, options, tell)
     if arguments.json:
         print(json.dumps(record(changes, arguments.index)))
     elif not arguments.quiet:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
+from weft.cli.bcsd.patience import telling
 from weft.cli.options import Parser, add_index, add_min_blocks, add_quiet, at_least
 from weft.cli.table import table
 
@@ -41,7 +42,10 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.components.record import identified_record
     from weft.cli.bcsd.remarks import say
 
-    found = identify(arguments.file, arguments.index, options, arguments.min_blocks)
+    with telling(
+        "weft bcsd identify: searching for the functions of", [arguments.file], quiet=arguments.quiet
+    ):
+        found = identify(arguments.file, arguments.index, options, arguments.min_blocks)
     say(found.path, found.remarks)
     if arguments.cyclonedx:
         print(json.dumps(bill(found), indent=1))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
+from weft.cli.bcsd.patience import telling
 from weft.cli.options import Parser, add_index, add_json, add_min_blocks, add_quiet
 from weft.errors import in_one_line
 
@@ -54,7 +55,8 @@ def run(argv: list[str]) -> int:
         if not arguments.quiet and built.status == "added":
             print(f"added: {in_one_line(built.asked)}: {built.functions} functions", file=sys.stderr)
 
-    done = build(arguments.packages, arguments.index, Sources(work, arguments.sources), options, tell)
+    with telling("weft bcsd index build: embedding", arguments.packages, quiet=arguments.quiet):
+        done = build(arguments.packages, arguments.index, Sources(work, arguments.sources), options, tell)
     if arguments.json:
         print(json.dumps(record(done, arguments.index)))
     elif not arguments.quiet:

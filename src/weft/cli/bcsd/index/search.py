@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
+from weft.cli.bcsd.patience import telling
 from weft.cli.options import (
     Parser,
     add_index,
@@ -79,9 +80,10 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.use.search.record import search_record, with_readable
     from weft.cli.bcsd.remarks import say
 
-    found = search_file(
-        selector.path, selector.function, arguments.index, options, arguments.hits, arguments.min_blocks
-    )
+    with telling("weft bcsd search: looking up", [selector.path], quiet=arguments.quiet):
+        found = search_file(
+            selector.path, selector.function, arguments.index, options, arguments.hits, arguments.min_blocks
+        )
     say(selector.path, found.remarks)
     answers = sure_enough(found.answers, arguments.at_least)
     if arguments.json:
