@@ -8,6 +8,7 @@ from weft.bcsd.presence.features import (
     ALONE,
     LEAST,
     MOST,
+    PRESENT,
     Asked,
     Lead,
     Pool,
@@ -117,9 +118,14 @@ def test_two_functions_that_want_one_hit():
     assert far == pytest.approx([-0.2, 0])
 
 
-def test_company_counts_the_others_of_the_library():
+def test_company_is_the_share_of_the_others_of_the_library():
     some = leads([[0], [1], [2], [3]], [[1.0]] * 4, "abcd", ["z", "z", "z", "y"])
     right = np.array([0.9, 0.5, 0.1, 0.7])
-    np.testing.assert_allclose(company(some, right)[:, 0], np.log2(1 + np.array([0.6, 1.0, 1.4, 0.0])))
+    shares = np.array([0.7 / 3, 1.1 / 3, 1.5 / 3, PRESENT])
+    np.testing.assert_allclose(company(some, right)[:, 0], np.log(shares / (1 - shares)))
+    # Ten times as many functions, of which the same share is right, say the same.
+    many = leads([[n] for n in range(400)], [[1.0]] * 400, "a" * 400, ["z"] * 400)
+    few = company(many[:40], np.tile([1.0, 0.0, 0.0, 0.0], 10))
+    assert company(many, np.tile([1.0, 0.0, 0.0, 0.0], 100))[:, 0] == pytest.approx(few[0, 0], abs=0.3)
     assert company([], np.zeros(0)).shape == (0, 1)
     assert contest([]).shape == (0, 2)

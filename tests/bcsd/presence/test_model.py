@@ -94,6 +94,46 @@ def test_nine_of_ten_weigh_as_absent():
     for part in (way == "scattered", way != "scattered"):
         assert weight[part & here].sum() / weight[part].sum() == pytest.approx(0.1, abs=1e-6)
     assert weight[way == "scattered"].sum() == pytest.approx(weight[way != "scattered"].sum())
+    # Half of a library is there; the other half is asked for as well.
+    half = way == "halved"
+    assert weight[half & here].sum() == pytest.approx(weight[half & ~here].sum())
+
+
+def test_a_file_that_shares_much_with_a_library_does_not_lift_what_is_not_there():
+    """Of a large file a third is in the library; the rest has a far hit there, or a near relative."""
+    names = (*ALONE, *CONTEST, *AGREEING)
+    told = {
+        "there": (0.87, 0.21, 0.44, 6.5, 0.2, 0.18, 0.17, 0.09, 0.12, 1.0, 0.0, 0.22, 0.93, 0.4),
+        "absent": (0.54, -0.04, 0.0, 6.5, -0.08, -0.07, -0.08, 0.68, 2.3, 1.0, -0.02, 0.04, 0.26, -0.17),
+    }
+
+    def leads_of(kind, first, count):
+        values = dict(zip(names, told[kind], strict=True))
+        features = np.array([values[name] for name in ALONE])
+        agreed = np.array([values[name] for name in AGREEING])
+        margin = values["won"] + values["lost"]
+        rows = [np.array([2 * n, 2 * n + 1]) for n in range(first, first + count)]
+        plain = values["likeness"]
+        own = [
+            Lead(features, 2 * n, plain, f"a{n}", "z", some, np.array([plain, 0.0]), agreed)
+            for n, some in zip(range(first, first + count), rows, strict=True)
+        ]
+        # Who else is near to the same hit, by so much less.
+        rival = features.copy()
+        rival[0] = 0.0
+        others = [
+            Lead(
+                rival, 10**6 + n, 0.0, f"b{n}", "y", np.array([2 * n]), np.array([plain - margin]), agreed * 0
+            )
+            for n in range(first, first + count)
+        ]
+        return own, others
+
+    (here, other), (gone, rest) = leads_of("there", 0, 300), leads_of("absent", 300, 600)
+    right, present = shipped_presence().lifted([*here, *gone, *other, *rest])
+    assert right[:300].min() > 0.8
+    assert right[300:900].max() < 0.2
+    assert present[300:900].max() < 0.2
 
 
 def test_a_fit_finds_what_tells():

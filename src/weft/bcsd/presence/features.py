@@ -28,6 +28,8 @@ CONTEST = ("lost", "won")
 AGREEING = ("agreement", "agreement_lead")
 #: Of a hit among those of the file in the same library; see :func:`company`.
 COMPANY = ("company",)
+#: Share of the functions that are in an index, as far as nothing is known of file and index.
+PRESENT = 0.1
 #: Between these a margin counts.
 LEAST, MOST = -0.2, 0.3
 #: So many of the nearest functions of other code say how crowded a place is.
@@ -225,9 +227,13 @@ def contest(leads: list[Lead]) -> NDArray[np.float64]:
 
 
 def company(leads: list[Lead], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How many other leads of the file into the same library are expected to be right.
+    """Which share of the other leads of the file into the same library is expected to be right.
 
-        x_i = log₂(1 + Σ_{j ≠ i, same library} p_j)
+        q_i = (Σ_{j ≠ i, same library} p_j + π) / (n_i + 1)        x_i = ln(q_i / (1 − q_i))
+
+    with n_i the other leads into that library and π = :data:`PRESENT`, as if one more were right as often as any. It is
+    the share, not the number: of a large file that shares much with a library many leads are right, and that says
+    nothing of what it does not share.
 
     Args:
         leads: Of a file.
@@ -238,5 +244,6 @@ def company(leads: list[Lead], right: NDArray[np.float64]) -> NDArray[np.float64
     """
     names = np.array([one.library for one in leads], dtype=object)
     _, which = np.unique(names.astype(str), return_inverse=True)
-    sums = np.bincount(which, right, minlength=1)
-    return np.log2(1 + np.maximum(sums[which] - right, 0))[:, None]
+    sums, counts = np.bincount(which, right, minlength=1), np.bincount(which, minlength=1)
+    shares = (np.maximum(sums[which] - right, 0) + PRESENT) / counts[which]
+    return np.log(shares / (1 - shares))[:, None]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.bcsd.presence.features import company
+from weft.bcsd.presence.features import PRESENT, company
 from weft.bcsd.presence.model import Fitted, among, stacked
 from weft.bcsd.presence.trial import Known
 from weft.errors import InputError
@@ -17,8 +17,6 @@ from weft.platform.confidence import Logistic, fit_logistic
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Share of the functions that are in the index.
-PRESENT = 0.1
 _RIDGE = 1e-4
 
 
@@ -77,8 +75,8 @@ def judged(known: Sequence[Known], fitted: Fitted) -> tuple[NDArray[np.float64],
 def weights_of(known: Sequence[Known]) -> NDArray[np.float64]:
     """What each lead weighs, so that a tenth of the functions are there, scattered and by the library alike.
 
-    Of the ways of :mod:`weft.bcsd.presence.trial`, ``scattered`` holds both; the other half is what is there of
-    ``halved`` and what is not of ``gone``.
+    Of the ways of :mod:`weft.bcsd.presence.trial`, ``scattered`` holds both. In the other half one of five libraries is
+    there, half of its functions (``halved``), and nothing of the others (``gone``).
     """
     way = np.concatenate([np.full(len(one.leads), one.way, dtype=object) for one in known])
     here = np.concatenate([one.here for one in known])
@@ -87,7 +85,8 @@ def weights_of(known: Sequence[Known]) -> NDArray[np.float64]:
         ((way == "scattered") & here, PRESENT),
         ((way == "scattered") & ~here, 1 - PRESENT),
         ((way == "halved") & here, PRESENT),
-        ((way == "gone") & ~here, 1 - PRESENT),
+        ((way == "halved") & ~here, PRESENT),
+        ((way == "gone") & ~here, 1 - 2 * PRESENT),
     )
     for part, share in parts:
         if part.any():

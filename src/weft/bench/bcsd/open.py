@@ -23,7 +23,7 @@ from weft.bench.table import Row
 MODEL = "bcsd-small"
 _WAYS = {
     "a tenth of each library there": ("scattered",),
-    "one of ten libraries there": ("halved", "gone"),
+    "one of five libraries there by half": ("halved", "gone"),
 }
 #: How sure, the precision that is wanted of hits at least so sure, and the share of what is there that is wanted.
 _WANTED = ((0.8, 0.85, 0.7), (0.9, 0.95, None))
