@@ -29,6 +29,7 @@ from weft.absa.explain.shapley import shapley
 from weft.absa.model.build import AnyModel
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions
+from weft.absa.represent.speakers import speakers
 from weft.absa.use.asker import Asker, Question
 from weft.absa.use.decide import decide
 from weft.errors import ConfigError, InputError, MissingExtraError
@@ -138,7 +139,14 @@ def explain(
     chosen = answer if polarity is None else classes.index(polarity)
     scores = attribute(asker.module.eval(), batch, chosen, method, asker.mask_id)
     read = asker.representation.cut(asker.representation.pieces(window.text))
-    words = _words(window.text, read.offsets, scores.tolist())
+    labels = speakers(window.text) if asker.config.options.as_meant else ()
+    offsets = [
+        (0, 0)
+        if any(start < stop and start >= first and stop <= last for first, last in labels)
+        else (start, stop)
+        for start, stop in read.offsets
+    ]
+    words = _words(window.text, offsets, scores.tolist())
     return Explanation(
         text,
         window.contexts[0],

@@ -10,6 +10,7 @@ from weft.absa.represent.lists import headed, listed, lists
 from weft.absa.represent.ratings import ratings
 from weft.absa.represent.shorthand import shorthand
 from weft.absa.represent.slips import Places, Slip, english, mended, replaced
+from weft.absa.represent.speakers import without_speakers
 from weft.absa.represent.spelling import laid_out, spelled
 
 Known = Callable[[str], bool]
@@ -25,7 +26,7 @@ def as_read(
         text: The text.
         known: See :data:`Known`.
         as_meant: Whether ratings, faces, the signs of lists and short forms become words, and slips of the keyboard
-            what is likely meant.
+            what is likely meant, and labels of speakers are left out.
         own: Further words that stay as they are.
 
     Returns:
@@ -34,11 +35,13 @@ def as_read(
     """
     if not as_meant:
         return spelled(text, known)
+    text = without_speakers(text)
     return mended(*_marked(text, known, _marks(text, own)), own)
 
 
 def read_otherwise(text: str, known: Known, own: frozenset[str] = frozenset()) -> list[Slip]:
     """What :func:`as_read` reads as something else than is written, in order, in the text's own characters."""
+    text = without_speakers(text)
     marks = _marks(text, own)
     written, places = _marked(text, known, marks)
     found = list(english(own).slips(written))

@@ -22,6 +22,7 @@ from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Context, Sentence, Side, check_side
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
 from weft.absa.represent.slips import own_words
+from weft.absa.represent.speakers import without_speakers
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
 from weft.absa.use.passages import by_passages
@@ -333,12 +334,12 @@ class Asker:
         if len(pieces.ids) - 2 <= room:
             return [(0, sentence)]
         inner = pieces.offsets[1:-1]
-        cuts = [
-            (inner[first][0], inner[last - 1][1]) for first, last in cut_windows(sentence.text, inner, room)
-        ]
+        # A window may hold too little of a conversation to be one.
+        text = without_speakers(sentence.text) if self.config.options.as_meant else sentence.text
+        cuts = [(inner[first][0], inner[last - 1][1]) for first, last in cut_windows(text, inner, room)]
         return [
-            (begin, Sentence(sentence.text[begin:end], sentence.contexts, (), sentence.where))
-            for begin, end in with_words(sentence.text, cuts)
+            (begin, Sentence(text[begin:end], sentence.contexts, (), sentence.where))
+            for begin, end in with_words(text, cuts)
         ]
 
     def window(self, text: str, question: Question) -> tuple[int, Sentence]:
