@@ -62,6 +62,19 @@ def test_lists_are_found_with_their_polarity() -> None:
     assert sum(map(len, written)) < 8
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Pros: Cons: everything", [("everything", "negative")]),
+        ("Pros: none\nCons: everything", [("everything", "negative")]),
+        ("Pros: stock options / Cons: worth nothing", [("stock options", "positive"), (None, "negative")]),
+    ],
+)
+def test_what_stands_below_a_head_is_of_it(text, expected) -> None:
+    (found,) = Finder(load("absa-any")).find([text])
+    assert [(one.term, one.polarity) for one in found] == expected
+
+
 def test_an_item_that_judges_by_itself_names_nothing() -> None:
     finder = Finder(load("absa-any"), [Category("price", ("cheap", "expensive"))])
     (found,) = finder.find(["+ cheap\n+ friendly\n+ easy to use\n- basket\n- slow"])

@@ -17,6 +17,7 @@ _COUNTS = re.compile(r"\d[ \t]*\Z")
 _BEFORE = 8
 """Characters before a sign in which the end of a word is looked for."""
 _BEHIND = re.compile(r"\w\s*\Z")
+_ON_LINE = re.compile(r"\w[ \t]*\Z")
 _LEADS = re.compile(r"(?:\A|[\n.!?:])[ \t]*\Z")
 _CLEAR = (
     r"pros?|cons?|contra|plus(?:ses|es)?|minus(?:ses|es)?|(?:plus|good|minus|bad) points?|likes|dislikes|positives?|"
@@ -32,8 +33,11 @@ _BLAME = (
     r"what (?:i|we) (?:really )?(?:hated?|disliked?|(?:didn't|did not|don't|do not) like)"
 )
 _BULLET = r"(?:[*•+–-]|\d{1,2}[.)])"
+_INSIDE = r"(?:pros?|cons?|likes|dislikes|upsides?|downsides?|strengths?|weakness(?:es)?|advantages?|disadvantages?)"
+"""What heads praise or blame wherever it has a colon and a capital, or another colon before it: "Pros: Cons: all"."""
 _HEAD = re.compile(
-    rf"(?m)(?:^[ \t]*(?:{_BULLET}[ \t]+)?|(?<=[.!?;,|/] )|(?<=\s)(?=[*_]))[*_]{{0,2}}"
+    rf"(?m)(?:^[ \t]*(?:{_BULLET}[ \t]+)?|(?<=[.!?;,|/] )|(?<=\s)(?=[*_]|(?:(?-i:(?=[A-Z]))|(?<=: )){_INSIDE}[ \t]*:))"
+    r"[*_]{0,2}"
     rf"(?:(?P<praise>{_PRAISE})|(?P<blame>{_BLAME}))[*_]{{0,2}}[ \t]*(?P<colon>:|=(?!=)|[–-](?=\s)|$)",
     re.IGNORECASE,
 )
@@ -87,6 +91,10 @@ _SIDES = re.compile(
 _DENIES = re.compile(
     r"\b(?:none|nothing|nil|no|not|never|zero|n/a|nowt|nada|without)\b|n['’]t\b", re.IGNORECASE
 )
+_NO_WORTH = re.compile(
+    r"\b(?:worth|good for|do(?:es)?|did|says?|means?) (?:nothing|nil|zero|nada|nowt)\b", re.IGNORECASE
+)
+"""What has such a word and denies nothing."""
 _ENDS_BELOW = re.compile(
     rf"\n[ \t]*\n(?!\s{{0,8}}{_BULLET}[ \t])|"
     r"\n[ \t]*(?:overall|verdict|conclusion|summary|in (?:short|summary|all)|all in all)\b",
@@ -150,7 +158,7 @@ def _signed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
     if facts_from(text) < items[0].start("sign") or is_diff(text):
         return
     for item, good in zip(items, plus, strict=True):
-        if (short := _SHORT.match(text, item.end())) is None or _DENIES.search(short["item"]):
+        if (short := _SHORT.match(text, item.end())) is None or _denies(short["item"]):
             continue
         start, stop = item.span("sign")
         word = "good" if good else "bad"
@@ -165,6 +173,7 @@ def _headed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
         return
     stops = [head.start() for head in heads[1:]] + [len(text)]
     in_lines, apart = _in_lines_of(text, heads)
+    denied = False
     for head, stop in zip(heads, stops, strict=True):
         word, group = ("bad", "blame") if head["praise"] is None else ("good", "praise")
         below = _lines_below(text, head.end(), stop, apart) if in_lines else []
@@ -174,10 +183,13 @@ def _headed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
         end = _END.search(text, head.end(), stop)
         last = stop if end is None else end.start()
         direct = _DIRECT.match(text, head.end(), last)
-        if direct is not None and not _DENIES.search(direct["item"]):
-            yield Slip(head.start(group), head.end("colon"), word), direct.span("item")
+        if direct is not None and not _denies(direct["item"]):
+            before = _before(text, head.start(group))
+            joined = ", " if _ON_LINE.search(before) or (denied and _BEHIND.search(before)) else ""
+            yield Slip(head.start(group), head.end("colon"), f"{joined}{word}"), direct.span("item")
+        denied = direct is not None and _denies(direct["item"])
         for number, item in enumerate(_BELOW.finditer(text, head.end(), last)):
-            if not _DENIES.search(item["item"]):
+            if not _denies(item["item"]):
                 joined = word if item["bullet"] and not number and direct is None else f", {word}"
                 yield Slip(*item.span("bullet" if item["bullet"] else "mark"), joined), item.span("item")
 
@@ -243,15 +255,20 @@ def _in_lines(
     for line in lines:
         begins, stop = line.start("line"), line.end()
         item = _BARE.match(text, begins, stop)
-        if item is None or _DENIES.search(item["item"]) or _COUNTED.search(item["item"]):
+        if item is None or _denies(item["item"]) or _COUNTED.search(item["item"]):
             continue
         if line is lines[0]:
             yield Slip(start, begins, f"{word} "), item.span("item")
         else:
             yield Slip(line.start("end"), begins, f", {word} "), item.span("item")
         for further in _BELOW.finditer(text, item.end(), stop):
-            if not _DENIES.search(further["item"]):
+            if not _denies(further["item"]):
                 yield Slip(*further.span("mark"), f", {word}"), further.span("item")
+
+
+def _denies(item: str) -> bool:
+    """Whether an item says by itself that something is not there."""
+    return _DENIES.search(_NO_WORTH.sub("", item)) is not None
 
 
 def _before(text: str, at: int) -> str:
