@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 from tests.absa.conftest import EXAMPLES
 
+import weft.cli.absa.explain
 from weft.absa.use.store import load, recalibrate
 from weft.cli.main import main
 
@@ -505,6 +506,26 @@ def test_a_rough_explanation_says_so_beside_what_programs_read(absa):
     assert "its signs are often wrong" in err
     assert "--method integrated was found best" in err
     assert absa(*asked, "occlusion")[2] == ""
+
+
+def test_an_explanation_that_takes_its_time_says_so(absa, trained, monkeypatch):
+    asked = (
+        "explain",
+        TEXT,
+        "--aspect",
+        "price",
+        "--aspect",
+        "safety",
+        "--method",
+        "shapley",
+        "--model",
+        trained,
+    )
+    said = f"weft absa explain: explaining 2 answers, each about a text of {len(TEXT.split())} words"
+    assert said not in absa(*asked, model=False)[2]
+    monkeypatch.setattr(weft.cli.absa.explain, "PATIENCE", 0.0)
+    assert absa(*asked, model=False)[2].count(said) == 1
+    assert said not in absa(*asked, "--quiet", model=False)[2]
 
 
 def test_explain_says_which_part_of_a_long_text_answered(absa):

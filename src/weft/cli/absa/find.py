@@ -18,7 +18,7 @@ from weft.cli.absa.arguments import (
     fields_of,
     load_asker,
 )
-from weft.cli.absa.tables import add_input_format, telling_long
+from weft.cli.absa.tables import FINDING, add_input_format, telling_long
 from weft.cli.options import Parser, add_html, add_out
 from weft.cli.outputs import check_outputs
 from weft.cli.table import table
@@ -154,7 +154,7 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
     # The first row is read before the model is loaded: a missing file, column or row is told at once.
     given = fields.of(chain([next(rows)], rows))
     if not arguments.quiet:
-        given = telling_long(given, fields.single, arguments.input, command)
+        given = telling_long(given, fields.single, arguments.input, command, FINDING)
     problems, summary = Problems(), Summary(fields.by)
     if arguments.out is None:
         _read(arguments, given, fields, problems, summary, None)

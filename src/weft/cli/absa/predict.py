@@ -21,7 +21,7 @@ from weft.cli.absa.arguments import (
     fields_of,
     load_asker,
 )
-from weft.cli.absa.tables import add_input_format, telling_long
+from weft.cli.absa.tables import ASKING, add_input_format, telling_long
 from weft.cli.options import Parser, add_out
 from weft.cli.outputs import check_outputs
 from weft.cli.table import table
@@ -190,7 +190,7 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
     problems = Problems()
     given = fields.of(chain([first], rows))
     if not arguments.quiet:
-        given = telling_long(given, asked.text_column, arguments.input, "absa predict")
+        given = telling_long(given, asked.text_column, arguments.input, "absa predict", ASKING)
     tally = _stream(arguments, load_asker(arguments), given, asked, problems, fields.several)
     for line in [] if arguments.quiet else [*fields.lines(), *tally.lines()]:
         print(f"weft absa predict: {line}", file=sys.stderr)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from weft.absa.read.table import TableRow
 
 _LONG = 100_000
-"""Characters of a text that a processor reads in about ten seconds."""
+"""Characters of a text from which on it is said that it takes its time."""
+FINDING, ASKING = 40, 15
+"""Seconds of a processor for so many characters, where what they judge is found, and where one aspect is asked."""
 _NAMED = 3
 """So many such rows are named."""
 
@@ -27,8 +29,18 @@ def add_input_format(parser: Parser) -> None:
     )
 
 
-def telling_long(rows: Iterable[TableRow], column: str, source: str, command: str) -> Iterator[TableRow]:
-    """The rows; the first ones whose text takes long are named before it is read."""
+def telling_long(
+    rows: Iterable[TableRow], column: str, source: str, command: str, seconds: int
+) -> Iterator[TableRow]:
+    """The rows; the first ones whose text takes long are named before it is read.
+
+    Args:
+        rows: The rows.
+        column: Of the text, where a row does not say it.
+        source: The table's name.
+        command: What is said before it.
+        seconds: Of a processor for :data:`_LONG` characters.
+    """
     named = 0
     for row in rows:
         text = row.cells.get(row.column or column)
@@ -36,7 +48,7 @@ def telling_long(rows: Iterable[TableRow], column: str, source: str, command: st
             named += 1
             print(
                 f"weft {command}: {name_of(source)} row {row.number}: a text of {len(text):,} characters, which takes "
-                "its time: about ten seconds of a processor for each 100,000",
+                f"its time: about {seconds} seconds of a processor for each {_LONG:,}",
                 file=sys.stderr,
             )
         yield row

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from threading import Timer
 
-from weft.errors import InputError, in_one_line
+from weft.cli.patience import saying
+from weft.errors import InputError
 
 #: Seconds that pass without a word.
 PATIENCE = 10.0
@@ -25,27 +24,16 @@ def telling(doing: str, binaries: Sequence[str], *, quiet: bool = False) -> Gene
         binaries: The files, or folders of them; of many the first are named.
         quiet: Whether nothing is said.
     """
-    clock = Timer(PATIENCE, _tell, (doing, binaries))
-    clock.daemon = True
-    if not quiet:
-        clock.start()
-    try:
+
+    def line() -> str:
+        shown = [f"{path}{_size(path)}" for path in binaries[:_NAMED]]
+        if len(binaries) > _NAMED:
+            shown.append(f"{len(binaries) - _NAMED:,} more")
+        named = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+        return f"{doing} {named}; large files take minutes"
+
+    with saying(line, PATIENCE, quiet=quiet):
         yield
-    finally:
-        clock.cancel()
-        if not quiet:
-            clock.join()
-
-
-def _tell(doing: str, binaries: Sequence[str]) -> None:
-    shown = [f"{path}{_size(path)}" for path in binaries[:_NAMED]]
-    if len(binaries) > _NAMED:
-        shown.append(f"{len(binaries) - _NAMED:,} more")
-    named = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
-    line = in_one_line(f"{doing} {named}; large files take minutes")
-    # Nobody may be listening any more: that is no reason to stop.
-    with suppress(OSError, ValueError):
-        print(line, file=sys.stderr, flush=True)
 
 
 def _size(path: str) -> str:
