@@ -8,6 +8,7 @@ import pytest
 from weft.absa.read.given import is_table
 from weft.absa.read.separated import separator_of
 from weft.absa.read.table import TableRow, TableWriter, format_of, read_rows
+from weft.absa.records import Problems
 from weft.errors import ConfigError, InputError, OutputError
 
 RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 \t\r😀", "n": 2}]
@@ -352,3 +353,17 @@ def test_the_option_that_names_the_texts_is_hinted_at_where_only_they_are_missin
         with pytest.raises(InputError, match="no column") as error:
             next(read_rows(str(file), columns))
         assert error.value.hint == hint
+
+
+def test_rows_that_are_not_utf8_get_a_way_out():
+    some, none = Problems(), Problems()
+    some.add("r.csv row 1", "column 'comment' is not UTF-8")
+    none.add("r.csv row 1", "the text is empty")
+    assert list(some.lines())[-1].startswith("`iconv -f windows-1252 -t utf-8 FILE > NEW` converts")
+    assert not any("iconv" in line for line in none.lines())
+    with pytest.raises(InputError) as error:
+        some.check_used(0, "r.csv")
+    assert "iconv" in (error.value.hint or "")
+    with pytest.raises(InputError) as error:
+        none.check_used(0, "r.csv")
+    assert error.value.hint is None

@@ -368,6 +368,61 @@ def test_branches_are_compared(
         assert (refused.status_code, "by " in refused.text) == (422, True)
 
 
+def test_categories_of_ones_own(
+    client: httpx.Client, send: Send, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    lines, domain = ["waiting: queue, line", "drinks: coffee"], tmp_path / "domain.txt"
+    domain.write_text("\n".join(lines))
+    told = command(capsys, "absa", "find", TEXT, "--domain", domain, "--json", "--quiet")
+    for way in ("find", "predict"):
+        found = ask(client, f"/v1/absa/{way}", {"texts": [TEXT], "domain": lines}, Findings)
+        assert found == told
+    table, out = tmp_path / "branches.csv", tmp_path / "out.jsonl"
+    rows = [("Leeds", "We waited and waited"), ("York", "Great coffee"), ("Hull", "It was all right")] * 4
+    table.write_text("branch,text\n" + "".join(f"{where},{text}\n" for where, text in rows))
+    for by, more in (([], {}), (["--by", "branch"], {"by": "branch"})):
+        asked = ["absa", "find", table, "--domain", domain, *by, "--quiet", "--json", "-o", out]
+        told = command(capsys, *asked)
+        found = ask(client, "/v1/absa/find", {"file": send(table), "domain": lines} | more, TableFindings)
+        assert found["summary"] == told
+        assert found["records"] == [json.loads(line) for line in out.read_text().splitlines()]
+    for wrong, said in (
+        ({"domain": ["price", "price"]}, "names the category 'price' twice"),
+        ({"domain": ["# nothing"]}, "names no category"),
+        ({"domain": [": cost"]}, "domain line 1"),
+        ({"domain": ["x" * 1001]}, "at most 1000"),
+        ({"domain": ["x"] * 65}, "at most 64"),
+    ):
+        answer = ended(client, client.post("/v1/absa/find", json={"texts": [TEXT]} | wrong))
+        assert answer.status_code == 422
+        assert said in answer.text
+    refused = client.post("/v1/absa/predict", json={"texts": [TEXT], "aspects": ["a"], "domain": lines})
+    assert (refused.status_code, "domain is about" in refused.text) == (422, True)
+
+
+@pytest.mark.parametrize("empty", ["", "  "])
+def test_an_empty_text_is_refused_by_its_number(client: httpx.Client, empty: str):
+    for way, more in (("find", {}), ("predict", {"aspects": ["food"]})):
+        refused = client.post(f"/v1/absa/{way}", json={"texts": ["a", "b", empty]} | more)
+        assert refused.status_code == 422
+        assert refused.json()["detail"] == "text 3: the text is empty: leave it out"
+
+
+def test_a_workbook_is_told_what_to_do_with(client: httpx.Client):
+    upload = client.post("/v1/uploads", params={"name": "r.xlsx"}, content=b"PK").json()["id"]
+    refused = ended(client, client.post("/v1/absa/find", json={"file": upload}))
+    assert refused.status_code == 422
+    assert refused.json()["hint"] == 'save its sheet as "CSV UTF-8"'
+
+
+def test_what_is_about_what_is_found_is_refused_elsewhere(client: httpx.Client, send: Send, tmp_path: Path):
+    table = tmp_path / "t.csv"
+    table.write_text("branch,text\na,b\n")
+    for way, wrong in (("predict", {"file": send(table), "aspects": ["queue"], "by": "branch"}),):
+        refused = client.post(f"/v1/absa/{way}", json=wrong)
+        assert (refused.status_code, "by " in refused.text) == (422, True)
+
+
 def test_a_table_whose_kind_nobody_knows_is_refused_as_an_input(client: httpx.Client, send: Send):
     asked = {"file": send("a.so", b"x"), "aspects": ["food"]}
     refused = ended(client, client.post("/v1/absa/predict", json=asked))

@@ -143,6 +143,11 @@ def is_utf8(text: str) -> bool:
     return text.isascii() or _HALVES.search(text) is None
 
 
+NOT_UTF8 = "is not UTF-8"
+"""The end of what is said of such a row."""
+CONVERTS = "`iconv -f windows-1252 -t utf-8 FILE > NEW` converts what spreadsheets on Windows export"
+
+
 @dataclass(frozen=True)
 class Problem:
     """A row that could not be used, and why."""
@@ -162,9 +167,12 @@ class Problems:
     count: int = 0
     shown: list[Problem] = field(default_factory=list)
 
+    undecoded: bool = field(default=False, init=False)
+
     def add(self, where: str, what: str) -> None:
         """Count one row and keep it while there is room."""
         self.count += 1
+        self.undecoded = self.undecoded or what.endswith(NOT_UTF8)
         if len(self.shown) < self.keep:
             self.shown.append(Problem(where, what))
 
@@ -173,6 +181,8 @@ class Problems:
         yield from map(str, self.shown)
         if self.count > len(self.shown):
             yield f"… and {self.count - len(self.shown)} more"
+        if self.undecoded:
+            yield CONVERTS
 
     def check_used(self, used: int, where: str) -> None:
         """Refuse a source of which nothing could be used.
@@ -185,7 +195,11 @@ class Problems:
             InputError: Nothing, and there are problems.
         """
         if self.count and not used:
-            raise InputError(f"no usable row; the first problem: {self.shown[0]}", where=where)
+            raise InputError(
+                f"no usable row; the first problem: {self.shown[0]}",
+                where=where,
+                hint=CONVERTS if self.undecoded else None,
+            )
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,10 @@ def _methods(request: Request) -> list[str]:
     return ["GET", "HEAD"]
 
 
+_EMPTY = ("string_too_short", "string_pattern_mismatch")
+"""What is said of a text in which nothing stands."""
+
+
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if isinstance(error.body, bytes) and error.body:
@@ -145,13 +149,18 @@ async def _invalid(request: Request, error: Exception) -> Response:
         told = {"where": "body", "what": detail.removeprefix("body: ")}
         hint = "send it with the header content-type: application/json (curl --json)"
         return problem(422, "request", "The request is not as described", detail, hint=hint, errors=[told])
-    told = [
-        {"where": ".".join(str(part) for part in one["loc"])[:200], "what": str(one["msg"])[:300]}
-        for one in error.errors()[:20]
-    ]
+    told = [_told(one) for one in error.errors()[:20]]
     first = told[0] if told else {"where": "request", "what": "is not as described"}
     detail = f"{first['where']}: {first['what']}"
     return problem(422, "request", "The request is not as described", detail, errors=told)
+
+
+def _told(error: dict[str, Any]) -> dict[str, str]:
+    """Where a request is not as described, and how; an empty text is counted as everywhere."""
+    loc = error["loc"]
+    if loc[:2] == ("body", "texts") and len(loc) == 3 and error["type"] in _EMPTY:
+        return {"where": f"text {loc[2] + 1}", "what": "the text is empty: leave it out"}
+    return {"where": ".".join(str(part) for part in loc)[:200], "what": str(error["msg"])[:300]}
 
 
 async def _gone(request: Request, error: Exception) -> Response:

@@ -67,13 +67,26 @@ def read_domain(path: Path) -> list[Category]:
     Raises:
         InputError: It cannot be read, names none, or one twice, or has words without a name.
     """
-    found = _parsed(lines(path), path)
+    return domain_of(lines(path), str(path))
+
+
+def domain_of(given: Iterable[str], where: str | None = None) -> list[Category]:
+    """The categories of such lines.
+
+    Args:
+        given: The lines.
+        where: What they stand in, for messages.
+
+    Raises:
+        InputError: They name none, or one twice, or have words without a name.
+    """
+    found = _parsed(given, where)
     names = [category.name.lower() for category in found]
     if not found:
-        raise InputError("names no category", where=str(path), hint="a line each: battery: charge, power")
+        raise InputError("names no category", where=where, hint="a line each: battery: charge, power")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"names the category {twice!r} twice", where=str(path))
+        raise InputError(f"names the category {twice!r} twice", where=where)
     return found
 
 
@@ -83,13 +96,13 @@ def common_categories() -> list[Category]:
     return _parsed(text.splitlines())
 
 
-def _parsed(found: Iterable[str], path: Path | None = None) -> list[Category]:
+def _parsed(found: Iterable[str], where: str | None = None) -> list[Category]:
     categories: list[Category] = []
     for number, line in enumerate(found, start=1):
         name, _, words = without_comment(line).partition(":")
         told = tuple(word.strip() for word in words.split(",") if word.strip())
         if told and not name.strip():
-            raise InputError("has words but no category before the colon", where=f"{path} line {number}")
+            raise InputError("has words but no category before the colon", where=f"{where} line {number}")
         if name.strip():
             categories.append(Category(name.strip(), told))
     return categories

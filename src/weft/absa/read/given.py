@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from weft.absa.read.table import SUFFIXES, array_hint
+from weft.absa.read.table import SAVE_AS, SUFFIXES, WORKBOOK, WORKBOOKS, array_hint
 from weft.errors import InputError
 from weft.platform.reading import LINE_CHARACTERS, name_of, text_stream
 
@@ -14,7 +14,6 @@ _PATH = re.compile(r"(?:\.{0,2}/)?(?:[^\s/]+/)*[^\s/]*\.[A-Za-z0-9]{1,8}|(?:\.{0
 
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BY_INPUT = "a text that looks like a path comes by standard input"
-_WORKBOOKS = (".xlsx", ".xls", ".ods")
 
 
 def text_of(given: str) -> str:
@@ -62,8 +61,8 @@ def is_table(given: str, form: str | None = None) -> bool:
     if there:
         what = "is a folder" if Path(given).is_dir() else "is a file of an unknown kind"
         hint = f"--input-format, or one of {', '.join(SUFFIXES)}"
-        if Path(given).suffix.lower() in _WORKBOOKS:
-            what, hint = "is a workbook of a spreadsheet", 'save its sheet as "CSV UTF-8"'
+        if Path(given).suffix.lower() in WORKBOOKS:
+            what, hint = WORKBOOK, SAVE_AS
         elif Path(given).suffix.lower() == ".json":
             hint = array_hint(given)
         raise InputError(what, where=given, hint=hint)

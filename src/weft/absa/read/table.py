@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from weft.absa.read.separated import SEPARATORS, TEXT, TableRow, check_columns, separated
-from weft.absa.records import is_utf8
+from weft.absa.records import NOT_UTF8, is_utf8
 from weft.errors import ConfigError, InputError, MissingExtraError
 from weft.platform.files import replaced, writer
 from weft.platform.reading import (
@@ -39,6 +39,8 @@ SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
     ".txt": "lines",
 }
+WORKBOOKS = (".xlsx", ".xls", ".ods")
+WORKBOOK, SAVE_AS = "is a workbook of a spreadsheet", 'save its sheet as "CSV UTF-8"'
 _PARQUET_BATCH = 1024
 _ARRAY = re.compile(r"\s*\[\s*(?:\{|$)")
 _TOO_LONG = f"is longer than {LINE_CHARACTERS:,} characters"
@@ -62,6 +64,8 @@ def format_of(path: str, *, to_write: bool = False) -> Format:
         known = ", ".join(sorted(formats))
         if suffix in SUFFIXES:
             raise ConfigError(f"cannot write records to {path!r}", hint=f"known are {known}")
+        if suffix in WORKBOOKS and not to_write:
+            raise ConfigError(f"{path!r} {WORKBOOK}", hint=SAVE_AS)
         hint = array_hint(path) if suffix == ".json" and not to_write else f"known are {known}"
         raise ConfigError(f"cannot tell the format of {path!r} by its suffix", hint=hint)
     return formats[suffix]
@@ -153,7 +157,7 @@ def _plain(number: int, line: str) -> TableRow:
 def _utf8(row: TableRow) -> TableRow:
     for name, value in row.cells.items():
         if isinstance(value, str) and not is_utf8(value):
-            return TableRow(row.number, {}, f"column {name!r} is not UTF-8")
+            return TableRow(row.number, {}, f"column {name!r} {NOT_UTF8}")
     return row
 
 
@@ -239,7 +243,7 @@ def _cells(batch: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
             try:
                 cells[name] = batch.column(name)[place].as_py()
             except UnicodeDecodeError:
-                problem = f"column {name!r} is not UTF-8"
+                problem = f"column {name!r} {NOT_UTF8}"
         yield ({} if problem else cells), problem
 
 

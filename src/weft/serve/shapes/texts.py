@@ -14,6 +14,7 @@ _MOST = 1024
 _AT_ONCE = 50_000
 """Characters, once for each question about them, that are answered at once, in about a second; more is a job."""
 Column = Annotated[str, Field(min_length=1, max_length=200)]
+Category = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Side = Literal["pros", "cons"]
 Form = Literal["csv", "jsonl", "parquet", "lines"]
 AsWritten = Annotated[
@@ -44,6 +45,12 @@ class AskFind(Asked):
     by: Column | None = Field(
         None, description="A column to compare what is found by: a branch, a month, stars."
     )
+    domain: list[Category] = Field(
+        [],
+        max_length=64,
+        examples=[["delivery: shipping, courier", "price"]],
+        description="Categories of one's own, as lines of `--domain`; each text is asked about each of them.",
+    )
     abstain: Share | None = Field(
         None, description="Answer `unsure` where the answer is less sure than this."
     )
@@ -54,6 +61,9 @@ class AskFind(Asked):
     def _consistent(self) -> AskFind:
         _texts_or_file(self, "format", "text_column", "pros", "cons", "by")
         _read_one_way(self)
+        questions = len(self.texts) * len(self.domain)
+        if questions > _MOST:
+            raise ValueError(f"{questions} questions; one request may have {_MOST}: send the texts as a file")
         return self
 
 
@@ -83,6 +93,8 @@ class AskPredict(AskFind):
             for name in ("targets", "target_column", "threshold"):
                 if getattr(self, name) not in (None, []):
                     raise ValueError(f"{name} is about an aspect that is asked: give aspects")
+        elif self.domain:
+            raise ValueError("domain is about what is found: leave it out, or ask no aspects")
         elif self.by is not None:
             raise ValueError("by compares what is found: leave it out, or ask no aspects")
         questions = len(self.texts) * len(self.aspects) * max(1, len(self.targets))

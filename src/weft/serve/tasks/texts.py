@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from weft.absa.explain.attribution import Method, default_method
 from weft.absa.explain.attribution import explain as explain_one
-from weft.absa.find.domain import common_categories
+from weft.absa.find.domain import common_categories, domain_of
 from weft.absa.find.finder import Finder
 from weft.absa.find.records import found_in, noted, record
 from weft.absa.find.summary import Summary
@@ -42,7 +42,10 @@ def _asker(model: str, as_written: bool = False, words: Sequence[str] = ()) -> A
 
 def _finder(task: Task) -> Finder:
     asker = _asker(task.served.absa, *_way(task.request))
-    return Finder(asker, common_categories(), abstain=task.request.get("abstain"))
+    own = task.request.get("domain")
+    categories = domain_of(own, "domain") if own else common_categories()
+    faint = task.request.get("by") is not None
+    return Finder(asker, categories, ask=bool(own), faint=faint, abstain=task.request.get("abstain"))
 
 
 def warm(task: Task, tell: Tell) -> None:
@@ -116,7 +119,7 @@ def find_table(task: Task, tell: Tell) -> dict[str, Any]:
         for row, text, findings in some:
             note = noted(text, finder)
             summary.add(row.number, text, findings, note, row.group)
-            records += [in_row(row, record(text, finding, note)) for finding in findings]
+            records += [in_row(row, record(text, one, note)) for one in findings if not one.faint]
         _bounded(records, file.name, "weft absa find FILE")
         tell({"what": "read texts", "done": summary.texts, "total": 0})
     return {"schema": 1, "summary": summary.as_json(), **_told(records, problems)}
@@ -157,9 +160,8 @@ def _fields(request: dict[str, Any]) -> Fields:
 
 
 def _rows(task: Task, columns: list[str], left_out: list[str]) -> Iterator[TableRow]:
-    path = str(task.file().path)
-    form = cast("Format | None", task.request["format"]) or format_of(path)
-    return read_rows(path, columns, form, left_out=left_out)
+    form = cast("Format | None", task.request["format"]) or format_of(task.file().name)
+    return read_rows(str(task.file().path), columns, form, left_out=left_out)
 
 
 def _bounded(found: list[dict[str, Any]], name: str, command: str) -> None:
