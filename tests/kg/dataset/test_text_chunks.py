@@ -241,7 +241,7 @@ def test_mentions_of_one_entity_share_a_word_and_overlapping_ones_are_listed() -
         ("He said no. No. 5 won.", ["He said no. ", "No. 5 won."]),
         (
             "1. Warner Bros. Records\n2. Ft. Worth. It was 20. We left.",
-            ["1. Warner Bros. Records\n2. Ft. Worth. ", "It was 20. ", "We left."],
+            ["1. Warner Bros. Records\n", "2. Ft. Worth. ", "It was 20. ", "We left."],
         ),
         ("", [""]),
     ],

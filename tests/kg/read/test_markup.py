@@ -28,7 +28,7 @@ def test_html_is_its_prose() -> None:
     assert html_text(PAGE).split("\n\n") == [
         "Our history",
         "Founded by Ida Holm & others.\nIt is in Lund.",
-        "One\nTwo",
+        "• One\n• Two",
         "Seat: Lund\na | b | c",
         "Last",
         "inner",
@@ -43,7 +43,7 @@ def test_markdown_is_its_prose() -> None:
         "\ufeff---\ntitle: x\n---\n# Head\n\nA [link](http://x.y) and\n*more*.\n\n```\ncode\n```\n\n- a\n- b\n\n"
         "| k | v |\n|--|--|\n| x | y |\n"
     )
-    assert markdown_text(text) == "Head\n\nA link and more.\n\na\nb\n\nk: v\n\nx: y"
+    assert markdown_text(text) == "Head\n\nA link and more.\n\n• a\n• b\n\nk: v\n\nx: y"
 
 
 def test_pdf_lines_become_paragraphs() -> None:
@@ -148,7 +148,7 @@ def test_a_page_has_no_marks_of_notes_and_no_breaks_inside_words() -> None:
         == "the 19th century, 10 m2, X[1]"
     )
     notes = '<ol><li id="n1"><a href="#r1">↑</a> A life, 1931.</li><li>See <a href="/up">↑</a></li></ol>'
-    assert html_text(notes) == "A life, 1931.\nSee ↑"
+    assert html_text(notes) == "• A life, 1931.\n• See ↑"
     assert html_text("<p>Kes&shy;trel&#8203; Line&#xFEFF;</p>") == "Kestrel Line"
 
 

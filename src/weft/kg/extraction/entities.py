@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.triples import LEAST
 from weft.kg.extraction.entity_fact import EntityFact
+from weft.kg.extraction.lists import in_lists, item_documents
 from weft.kg.extraction.model import vocabulary_and_schema
 from weft.kg.extraction.sections import in_sections
 from weft.kg.extraction.unsaid import less_unsaid
@@ -28,6 +29,7 @@ from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.apart import Breaks
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
+from weft.kg.read.items import items_of, with_bullets
 from weft.kg.read.sections import cut, section_starts
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.entities import EntityExample, entity_batch
@@ -94,7 +96,9 @@ class EntityExtractor:
         """
         if not self.model.config.finds_mentions:
             return document
-        return with_mentions(self.model, self.tokenizer, document, typed=typed)
+        read = replace(document, text=with_bullets(document.text))
+        found = with_mentions(self.model, self.tokenizer, read, typed=typed)
+        return replace(document, mentions=found.mentions)
 
     def facts_of(
         self,
@@ -106,7 +110,8 @@ class EntityExtractor:
     ) -> list[EntityFact]:
         """The facts between the entities of one document, each once, by place; none without two entities.
 
-        A text with headings is read as a whole and section by section: :func:`weft.kg.extraction.sections.in_sections`.
+        A text with headings is read as a whole and section by section: :func:`weft.kg.extraction.sections.in_sections`;
+        so are the items of lists, :func:`weft.kg.extraction.lists.in_lists`.
         What is merely supposed, asked or denied is less sure: :func:`weft.kg.extraction.unsaid.less_unsaid`.
 
         Args:
@@ -120,26 +125,48 @@ class EntityExtractor:
         """
         at_least(1, batch_size=batch_size)
         document = document if document.mentions else self.with_found(document)
-        sure = self.confidence
-        starts = section_starts(document.text) if sure is not None and sure.apart is not None else (0,)
-        if sure is None or len(starts) == 1:
-            found = list(self._facts_in(document, least, batch_size, funnel)[0].values())
-        else:
-            whole, long = self._facts_in(document, 0.0, batch_size, funnel)
-            parts = [
-                (start, self._facts_in(part, 0.0, batch_size, None)[0].values())
-                for start, part in cut(document, starts)
-                if len({item.entity for item in part.mentions}) > 1
-            ]
-            trained = {
-                item.name for number, item in enumerate(self.schema.relations) if not self._is_worded(number)
-            }
-            apart = None if long else sure
-            both = in_sections(document, starts, whole.values(), parts, apart, trained)
-            found = [fact for fact in both if fact.confidence >= least]
+        document = replace(document, text=with_bullets(document.text))
+        found = self._by_sections(document, batch_size, funnel)
+        if self.confidence is not None:
+            found = self._by_items(document, found, batch_size)
         said = [fact for fact in less_unsaid(found, document) if fact.confidence >= least]
         agreed = without_contradictions(said, self.schema)
         return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
+
+    def _by_sections(
+        self, document: TextDocument, batch_size: int, funnel: Funnel | None
+    ) -> list[EntityFact]:
+        """The facts of a document as one text, and where it has headings of its sections by themselves."""
+        sure = self.confidence
+        starts = section_starts(document.text) if sure is not None and sure.apart is not None else (0,)
+        whole, long = self._facts_in(document, 0.0, batch_size, funnel)
+        if len(starts) == 1:
+            return list(whole.values())
+        parts = self._parts_of(cut(document, starts), batch_size)
+        trained = {
+            item.name for number, item in enumerate(self.schema.relations) if not self._is_worded(number)
+        }
+        return in_sections(document, starts, whole.values(), parts, None if long else sure, trained)
+
+    def _by_items(self, document: TextDocument, whole: list[EntityFact], batch_size: int) -> list[EntityFact]:
+        """The facts of a document, and where it has lists those of their items by themselves."""
+        items = items_of(document.text)
+        parts = item_documents(document, items)
+        if len(parts) < 2:
+            return whole
+        names = self.schema.names
+        inverses = {names[one]: names[other] for one, other in self.schema.inverses().items()}
+        return in_lists(document, items, whole, self._parts_of(parts, batch_size), inverses)
+
+    def _parts_of(
+        self, parts: Iterable[tuple[int, TextDocument]], batch_size: int
+    ) -> list[tuple[int, list[EntityFact]]]:
+        """The facts of parts of a document, those with two names at least, each as a text of its own."""
+        return [
+            (start, list(self._facts_in(part, 0.0, batch_size, None)[0].values()))
+            for start, part in parts
+            if len({item.entity for item in part.mentions}) > 1
+        ]
 
     def _facts_in(
         self, document: TextDocument, least: float, batch_size: int, funnel: Funnel | None

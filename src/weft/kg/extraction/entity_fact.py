@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 Span = tuple[int, int]
 
@@ -33,6 +33,12 @@ class EntityFact:
     span: Span
     head_type: str = ""
     tail_type: str = ""
+
+    def moved(self, by: int, confidence: float) -> EntityFact:
+        """The fact of a part of a text as one of the text, so many characters further on, and how sure it is there."""
+        places = ((first + by, last + by) for first, last in (self.place, self.tail_place, self.span))
+        place, tail_place, span = places
+        return replace(self, confidence=confidence, place=place, tail_place=tail_place, span=span)
 
     def record(self) -> dict[str, object]:
         """As JSON."""

@@ -49,11 +49,7 @@ def in_sections(
             key = fact.head, fact.relation, fact.tail
             value = SECTION * fact.confidence
             if key not in found or value > found[key].confidence:
-                places = (
-                    (first + start, last + start) for first, last in (fact.place, fact.tail_place, fact.span)
-                )
-                place, tail_place, span = places
-                found[key] = replace(fact, confidence=value, place=place, tail_place=tail_place, span=span)
+                found[key] = fact.moved(start, value)
     breaks = Breaks.of(document.text)
     for fact in whole:
         key = fact.head, fact.relation, fact.tail

@@ -14,7 +14,9 @@ from weft.kg.mentions import join
 from weft.kg.mentions.find import find_spans
 from weft.kg.mentions.join import join_mentions, with_agreed_types
 from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.read.datelines import datelines
 from weft.kg.read.documents import Mention, TextDocument
+from weft.kg.read.items import line_starts
 from weft.kg.read.sentences import EMPTY_LINE
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.passages import sentence_edges
@@ -22,6 +24,8 @@ from weft.kg.represent.passages import sentence_edges
 _EMPTY_LINE = re.compile(rf"{EMPTY_LINE}\s*")
 _LABEL = re.compile(r"[ \t]*\r?\n(?=[ \t]*[^\n:.]{1,40}:\s)")
 """The end of a line below which the next one begins with its label: "Chairwoman: Lone Friis", "Parent company: …"."""
+_LETTER = re.compile(r"[^\W_]")
+"""Where an item's own words begin, behind its mark."""
 _ARTICLE = re.compile(r"the(?:\s+|$)")
 _SPECIAL = re.compile(r"\[(?:CLS|MASK|PAD|SEP|UNK)\]")
 """Marks of other models in a text, which name nothing."""
@@ -88,7 +92,8 @@ def mentions_in(
 ) -> list[join.Mention]:
     """The mentions that a model finds in a document, in order; given ones are not looked at.
 
-    Those that read alike have one type (:func:`weft.kg.mentions.join.with_agreed_types`).
+    Those that read alike have one type (:func:`weft.kg.mentions.join.with_agreed_types`). None goes on over an empty
+    line or into the next item of a list, and those of a dateline are none.
     """
     bare = replace(document, mentions=(), facts=())
     most = model.config.encoder.max_position_embeddings
@@ -105,13 +110,18 @@ def mentions_in(
     ]
     labels = [place.span() for place in _LABEL.finditer(document.text)]
     named = _SPECIAL.sub(lambda mark: " " * len(mark[0]), document.text)
+    breaks = _breaks(document.text, tokens)
+    inside = [
+        [place - begin + before for place in breaks if begin <= place < end]
+        for begin, end in zip(begins, ends, strict=True)
+    ]
     found: list[join.Mention] = []
-    for number, spans in enumerate(find_spans(model, [example for example, _ in passages])):
+    for number, spans in enumerate(find_spans(model, [example for example, _ in passages], breaks=inside)):
         for span in spans:
             first, stop = (place - before + begins[number] for place in span[:2])
             # A mention of the marks around a text is none.
-            inside = begins[number] <= first and stop <= ends[number]
-            if inside and _reader_of(first, begins, ends) == number:
+            whole = begins[number] <= first and stop <= ends[number]
+            if whole and _reader_of(first, begins, ends) == number:
                 start, end = _trimmed(tokens, first, stop)
                 end = _ending(labels, start, end)
                 kind = model.config.types[span.type + 1]
@@ -119,7 +129,27 @@ def mentions_in(
                 end = start + len(document.text[start:end].rstrip())
                 if any(character.isalnum() for character in named[start:end]):
                     found.append(join.Mention(start, end, kind, span.probability))
-    return with_agreed_types(document.text, sorted(found))
+    return with_agreed_types(document.text, _of_no_dateline(document.text, sorted(found)))
+
+
+def _breaks(text: str, tokens: Tokens) -> list[int]:
+    """The tokens at which no name goes on: behind empty lines, of items of lists and rows of tables."""
+    items = [found.start() for place in line_starts(text) if (found := _LETTER.search(text, place))]
+    starts = [*(gap.end() for gap in _EMPTY_LINE.finditer(text)), *line_starts(text), *items]
+    return np.unique(np.searchsorted(tokens.starts, np.array(starts, dtype=np.int64))).tolist()
+
+
+def _of_no_dateline(text: str, mentions: list[join.Mention]) -> list[join.Mention]:
+    """The mentions but for those of datelines: where and when a text was written, and nothing of its subjects.
+
+    Where the words alone do not tell that it is one ("Anna Holm, 2 May 2016."), a place has to open it.
+    """
+    dropped: list[tuple[int, int]] = []
+    for line in datelines(text):
+        opening = next((item.type for item in mentions if line.start <= item.start < line.end), "")
+        if line.sure or opening == join.PLACE:
+            dropped.append((line.start, line.end))
+    return [item for item in mentions if not any(start <= item.start < end for start, end in dropped)]
 
 
 def _reader_of(place: int, begins: Sequence[int], ends: Sequence[int]) -> int:
@@ -129,13 +159,11 @@ def _reader_of(place: int, begins: Sequence[int], ends: Sequence[int]) -> int:
 
 
 def _beginning(surface: str, kind: str) -> int:
-    """Where a name begins: below a heading from which it runs on over an empty line, after its article and "Dear"."""
-    breaks = list(_EMPTY_LINE.finditer(surface))
-    start = breaks[-1].end() if breaks else 0
-    before = None if kind in join.ALONE else _ARTICLE.match(surface, start)
+    """Where a name begins: after its article and "Dear"."""
+    before = None if kind in join.ALONE else _ARTICLE.match(surface)
     if before is None and kind == join.PERSON:
-        before = _DEAR.match(surface, start)
-    return start if before is None else before.end()
+        before = _DEAR.match(surface)
+    return 0 if before is None else before.end()
 
 
 def _ending(labels: Sequence[tuple[int, int]], start: int, end: int) -> int:

@@ -16,7 +16,10 @@ from weft.train.batching import to_device
 
 @torch.no_grad()
 def find_spans(
-    model: EntityGraphModel, passages: Sequence[EntityExample], batch_size: int = 8
+    model: EntityGraphModel,
+    passages: Sequence[EntityExample],
+    batch_size: int = 8,
+    breaks: Sequence[Sequence[int]] | None = None,
 ) -> list[list[Span]]:
     """The mentions of each text, in order of their place; given ones are not looked at.
 
@@ -24,6 +27,7 @@ def find_spans(
         model: One that finds mentions; set to eval mode.
         passages: Texts.
         batch_size: Texts at a time.
+        breaks: Of each text the tokens at which no mention goes on; none where None.
 
     Raises:
         ConfigError: The model finds no mentions.
@@ -35,7 +39,11 @@ def find_spans(
     for start in range(0, len(order), batch_size):
         part = order[start : start + batch_size]
         batch = to_device(entity_batch([passages[number] for number in part]), device)
-        tags = model.tag_scores(batch).log_softmax(dim=-1).cpu().double().numpy()
+        scores = model.tag_scores(batch)
+        for row, number in enumerate(part):
+            if breaks is not None:
+                scores[row, list(breaks[number]), 2::2] = float("-inf")
+        tags = scores.log_softmax(dim=-1).cpu().double().numpy()
         for row, number in enumerate(part):
             found[number] = decode(tags[row, : len(passages[number].ids)])
     return [found[number] for number in range(len(passages))]

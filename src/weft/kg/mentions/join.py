@@ -16,9 +16,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-RULES = 3
+RULES = 4
 """Counts up where names are found or joined otherwise than before: stores are read anew."""
-PERSON, ORGANISATION = "PER", "ORG"
+PERSON, ORGANISATION, PLACE = "PER", "ORG", "LOC"
 ALONE = frozenset({"TIME", "NUM"})
 """Types whose mentions are one only where they read alike."""
 TITLES = _words(

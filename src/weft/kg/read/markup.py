@@ -19,11 +19,13 @@ from xml.parsers.expat import ExpatError
 
 from weft.errors import InputError
 from weft.kg.read.decoding import decode_body
+from weft.kg.read.items import BULLET
 from weft.kg.read.notes import is_mark, raised
 from weft.kg.read.tables import CELLS, children, spanned
 
 if TYPE_CHECKING:
     from pypdf import PageObject
+    from selectolax.lexbor import LexborNode
 
 
 def _tags(text: str) -> frozenset[str]:
@@ -39,8 +41,11 @@ _BLOCKS = _tags(
     "p div section article main header h1 h2 h3 h4 h5 h6 ul ol dl table blockquote figure figcaption hr "
     "details summary address body caption thead tbody fieldset"
 )
-_LINES = _tags("li tr br option")
-_PARAGRAPH, _LINE, _CELL, _QUOTE = "\f", "\n", "\v", '"'
+_LINES = _tags("tr br option")
+_LISTS = _tags("ul ol dl")
+_PARAGRAPH, _LINE, _CELL, _INDENT, _QUOTE = "\f", "\n", "\v", "\x1c", '"'
+_CLIMBED = 40
+"""So many elements above an item tell how deep it lies."""
 _GAP = re.compile(r" *\n[ \n]*")
 _HYPHEN = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
@@ -116,7 +121,7 @@ def markdown_text(text: str) -> str:
 
 def html_text(text: str) -> str:
     """The prose of HTML: no menus, scripts, forms, code, hidden text and marks of notes; a row of a table is a line."""
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
+    from selectolax.lexbor import LexborHTMLParser
 
     def is_hidden(node: LexborNode) -> bool:
         """Whether the page itself says that nobody sees it."""
@@ -130,8 +135,8 @@ def html_text(text: str) -> str:
 
     def walk(node: LexborNode | None) -> Iterator[str]:
         stack: list[LexborNode | str] = [] if node is None else [node]
-        # What is all that a cell of a table holds, as editors write cells, is no paragraph of its own.
-        alone = set[int]()
+        # What is all that a cell of a table holds, or what an item begins with, as editors write them, is no paragraph.
+        alone = dict[int, str]()
         while stack:
             item = stack.pop()
             if isinstance(item, str):
@@ -145,11 +150,13 @@ def html_text(text: str) -> str:
                 continue
             if tag == "-text" or tag in _SILENT or is_mark(item) or is_hidden(item):
                 continue
-            before, after = ("", "") if item.mem_id in alone else _edges(tag)
+            before, after = ("", alone[item.mem_id]) if item.mem_id in alone else _edges(item)
             held = children(item)
-            if tag in CELLS or tag == "dd":
+            if tag in CELLS or tag in ("dd", "li"):
                 said = [one for one in held if one.tag != "-text" or (one.text_content or "").strip()]
-                alone.update(one.mem_id for one in said if len(said) == 1 and one.tag in _BLOCKS)
+                first = said[0] if len(said) == 1 or (said and tag == "li") else None
+                if first is not None and first.tag in _BLOCKS:
+                    alone[first.mem_id] = "" if len(said) == 1 else _LINE
             row = reaching.get(item.mem_id, held)
             stack += [after, *(_CELL if one is None else one for one in reversed(row)), before]
 
@@ -320,8 +327,13 @@ def _remarks(logger: str) -> Iterator[list[str]]:
         log.propagate = passed_on
 
 
-def _edges(tag: str) -> tuple[str, str]:
+def _edges(node: LexborNode) -> tuple[str, str]:
     """What stands before and behind an element; a term and what it is ("Born", "1958") are the cells of a line."""
+    tag = node.tag or ""
+    if tag == "li":
+        return _LINE + _bullet(node), _LINE
+    if tag in _LISTS and node.parent is not None and node.parent.tag in ("li", *_LISTS):
+        return _LINE, _LINE
     if tag in CELLS:
         return _CELL, ""
     if tag in ("dt", "dd"):
@@ -330,16 +342,28 @@ def _edges(tag: str) -> tuple[str, str]:
     return edge, edge
 
 
+def _bullet(item: LexborNode) -> str:
+    """What stands before an item of a list, indented where that is one of another; nothing in a cell of a table."""
+    depth, above = 0, item.parent
+    for _ in range(_CLIMBED):
+        if above is None or above.tag in CELLS or above.tag == "dd":
+            break
+        depth += above.tag == "li"
+        above = above.parent
+    inside = above is not None and (above.tag in CELLS or above.tag == "dd")
+    return "" if inside else f"{_INDENT * depth}{BULLET} "
+
+
 def _gaps(part: str) -> str:
     """A paragraph with single spaces; its lines stay, the cells of a row are told apart by a colon or by bars."""
     lines = []
     for line in _GAP.split(part):
-        first, *row = (re.sub(r" +", " ", cell).strip() for cell in line.split(_CELL))
+        first, *row = (re.sub(r" +", " ", cell).strip(" ") for cell in line.split(_CELL))
         row = [first, *row] if first else row
         cells = [cell for cell in row if cell]
         named = len(row) == len(cells) == 2
         lines.append(f"{cells[0].removesuffix(':').rstrip()}: {cells[1]}" if named else " | ".join(cells))
-    return "\n".join(line for line in lines if line)
+    return "\n".join(line.replace(_INDENT, "  ") for line in lines if line.strip(f"{_INDENT}{BULLET} "))
 
 
 def _paragraphs(page: str) -> str:

@@ -7,7 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from random import Random
 
+from weft.kg.read.datelines import datelines
 from weft.kg.read.documents import TextDocument
+from weft.kg.read.items import line_starts
 
 EMPTY_LINE = r"(?:\r\n|\n|\r(?!\n))[ \t]*(?:\r\n|\n|\r)"
 """A pattern for two ends of lines with nothing between; ``\\r\\n`` is one."""
@@ -60,7 +62,7 @@ _OPENERS_BESIDE_NAMES = _OPENERS | {
     "For",
 }
 """Those, and words that may be a person's last name after an initial: "K. He"."""
-RULES = 2
+RULES = 3
 """Counts up where sentences begin elsewhere than before: stores are read anew."""
 _LENGTHS = (1, 1, 1, 2, 2, 3)
 """Sentences of a piece."""
@@ -77,7 +79,8 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     """Offsets at which sentences start, 0 first.
 
     A full stop ends no sentence after an abbreviation, initials or the number of an item, unless a word goes on that
-    begins sentences ("the U.S. The bill"), and no mark does before a lower-case letter.
+    begins sentences ("the U.S. The bill"), and no mark does before a lower-case letter. Items of lists, rows of tables
+    and what a dateline stands before begin one whatever stands before them.
     """
     starts = [0]
     after = 0
@@ -91,7 +94,7 @@ def sentence_starts(text: str) -> tuple[int, ...]:
             continue
         if mark not in _GOES_ON or not text[after].islower():
             starts.append(after)
-    return tuple(dict.fromkeys(starts))
+    return tuple(sorted({*starts, *line_starts(text), *(line.end for line in datelines(text))}))
 
 
 def sentences_of(text: str, starts: Sequence[int], *places: tuple[int, int]) -> str:
