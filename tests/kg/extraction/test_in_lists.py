@@ -9,7 +9,7 @@ from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.lists import in_lists, item_documents
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.items import items_of
-from weft.kg.read.markup import markdown_text
+from weft.kg.read.markdown import markdown_text
 from weft.platform.models import find_model
 
 STAFF = "- Ben Amsel, born 1982 in Trier, works for Siemens\n- Lotte Vink, born 1991 in Breda, works for Philips\n"

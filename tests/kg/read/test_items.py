@@ -7,7 +7,8 @@ import time
 import pytest
 
 from weft.kg.read.items import items_of, line_starts, with_bullets
-from weft.kg.read.markup import html_text, markdown_text
+from weft.kg.read.markdown import markdown_text
+from weft.kg.read.markup import html_text
 from weft.kg.read.sentences import sentence_starts
 
 

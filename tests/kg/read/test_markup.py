@@ -15,7 +15,8 @@ from tests.kg.read.word import make_word
 from weft.errors import InputError
 from weft.kg.read.corpus import OTHERS, read_corpus
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.markup import _LIGATURES, html_text, mail_text, markdown_text, pdf_text, word_text
+from weft.kg.read.markdown import markdown_text
+from weft.kg.read.markup import _LIGATURES, html_text, mail_text, pdf_text, word_text
 
 PAGE = """<html><head><title>Menu</title><style>p {}</style></head><body><nav><a href="/">Home</a></nav>
 <h1>Our   history</h1><p>Founded by <b>Ida</b>&nbsp;<i>Holm</i> &amp; others.<br>It is in Lund.</p>

@@ -37,6 +37,7 @@ from weft.kg.read.corpus import (
 )
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
+from weft.kg.read.origins import line_at
 from weft.kg.read.prose import JSON_LINES, SUFFIXES, kind_of
 from weft.kg.read.redocred import UNREAD_RECORDS, read_redocred
 from weft.kg.read.seeds import SEED, first_unused, read_seeds
@@ -250,7 +251,9 @@ class TextReader:
                 end=fact.place[1],
                 chunk_start=fact.span[0],
                 chunk_end=fact.span[1],
-                line=bisect_left(breaks, fact.place[0]) + 1,
+                line=line_at(document.origins, fact.place[0])
+                if document.origins
+                else bisect_left(breaks, fact.place[0]) + 1,
                 sentence=sentences_of(text, starts, fact.place, fact.tail_place),
                 origin="words" if fact.relation in self._untrained else "model",
                 head_kind=fact.head_type,
@@ -322,7 +325,7 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
             continue
         seen.add(document.id)
         met.ids_of_files |= _OF_FILE.search(document.id) is not None and not _is_of_file(place, document.id)
-        given = repr((document.text, document.mentions, document.sentences))
+        given = repr((document.text, document.mentions, document.sentences, document.origins))
         digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
         name = named(document.id)
         if (language := foreign(document.text[:_TOLD_BY])) is not None:

@@ -69,12 +69,12 @@ def read_corpus(places: Iterable[Path], funnel: Funnel, limits: Limits = LIMITS)
         elif outcome.value is None:
             yield from _lines(path, name, funnel)
         else:
-            text, scanned, broken = outcome.value
+            text, scanned, broken, origins = outcome.value
             for reason, pages in ((SCANNED, scanned), (BROKEN, broken)):
                 if pages:
                     shown = ", ".join(map(str, pages[:_PAGES])) + ", …" * (len(pages) > _PAGES)
                     funnel.leave_out(reason, f"{name}: {counted(len(pages), 'page')}: {shown}")
-            yield TextDocument(name, text)
+            yield TextDocument(name, text, origins=origins)
 
 
 def _files(places: Iterable[Path], funnel: Funnel) -> Iterator[tuple[Path, str]]:

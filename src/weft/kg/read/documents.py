@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from weft.kg.read.funnel import Funnel
+from weft.kg.read.origins import Origin
 
 
 class Mention(NamedTuple):
@@ -47,6 +48,7 @@ class TextDocument:
         mentions: Given mentions.
         facts: Given facts between the entities of the mentions.
         sentences: Offsets at which sentences start; None where they are to be found.
+        origins: The lines of the file that parts of the text come from; none where its own lines are these.
     """
 
     id: str
@@ -54,6 +56,7 @@ class TextDocument:
     mentions: tuple[Mention, ...] = ()
     facts: tuple[GivenFact, ...] = ()
     sentences: tuple[int, ...] | None = None
+    origins: tuple[Origin, ...] = ()
 
 
 def without_repeats(documents: Iterable[TextDocument], funnel: Funnel) -> list[TextDocument]:

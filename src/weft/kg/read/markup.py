@@ -1,4 +1,4 @@
-"""The prose of Markdown, HTML, PDF, Word documents and mails: paragraphs with an empty line between them."""
+"""The prose of HTML, PDF, Word documents and mails: paragraphs with an empty line between them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from weft.errors import InputError
 from weft.kg.read.decoding import decode_body
 from weft.kg.read.items import BULLET
 from weft.kg.read.notes import is_mark, raised
+from weft.kg.read.origins import Traced, has_marks, traced, unmarked, with_marks
 from weft.kg.read.tables import CELLS, children, spanned
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([a-zA-Z]+)(\s[^<>]*)?/>"
 )
 """An element of XHTML that is closed as soon as it opens; HTML knows no such, and would read on until its end."""
-_FOOTNOTE = re.compile(r"(?m)^\[\^[^\]\s]+\]:[ ]?|\[\^[^\]\s]+\]")
-"""The mark of a footnote: in front of it, and where it belongs."""
 _QUOTED = re.compile(r"(?m)^(?:>[ \t]?)+")
 """What mails put in front of the lines that they answer."""
 _LIGATURES = str.maketrans(
@@ -93,34 +92,26 @@ _DAMAGE = (
 """What a damaged file makes its parser raise beside the errors of its own format."""
 _SAID = 200
 """Most characters of a parser's own error that are repeated."""
-_WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
-"""A link between notes: "[[Anna Holm]]", "[[Anna Holm|her]]"."""
-_TOML_FRONT_MATTER = re.compile(r"\A\+\+\+[ \t]*\n(?:[^\n]*\n)*?\+\+\+[ \t]*(?:\n|\Z)")
-_FRONT_MATTER = re.compile(
-    r"---[ \t]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:---[ \t]*(?:\n|\Z)|[\w\"'-][^\n:]*:(?:\s|$))"
-)
-"""Fields between rules; a text that begins with a rule is none."""
-_END_OF_FRONT = re.compile(r"\n---[ \t]*(?:\n|\Z)")
 _REMARKS = 3
 """Most remarks of a parser that an error repeats."""
 _SHORT = 0.6
 """A line of a PDF this much shorter than its page's longest, and ended like a sentence, closes a paragraph."""
 
 
-def markdown_text(text: str) -> str:
-    """The prose of Markdown: code, front matter and marks of footnotes are left out, of a link its words stay."""
-    from markdown_it import MarkdownIt
-
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    if _FRONT_MATTER.match(text) and (end := _END_OF_FRONT.search(text, 3)) is not None:
-        text = text[end.end() :]
-    text = _WIKI_LINK.sub(r"\1", _TOML_FRONT_MATTER.sub("", text))
-    rendered = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
-    return _FOOTNOTE.sub("", html_text(rendered))
-
-
 def html_text(text: str) -> str:
+    """The text of :func:`html_prose`."""
+    return html_prose(text).text
+
+
+def html_prose(text: str) -> Traced:
     """The prose of HTML: no menus, scripts, forms, code, hidden text and marks of notes; a row of a table is a line."""
+    if _XHTML in text[:_DECLARED_BY]:
+        text = _CLOSED.sub(r"<\1\2></\1>", text)
+    return Traced(prose_of(text)) if has_marks(text) else traced(prose_of(with_marks(text)))
+
+
+def prose_of(page: str) -> str:
+    """The prose of HTML, with the marks of lines that stand in its text."""
     from selectolax.lexbor import LexborHTMLParser
 
     def is_hidden(node: LexborNode) -> bool:
@@ -144,7 +135,8 @@ def html_text(text: str) -> str:
                 continue
             tag = item.tag or ""
             if tag == "-text":
-                yield re.sub(r"\s+", " ", _NO_WIDTH.sub("", item.text_content or ""))
+                said = re.sub(r"\s+", " ", _NO_WIDTH.sub("", item.text_content or ""))
+                yield said if unmarked(said).strip() else unmarked(said)
             if tag == "sup" and (power := raised(item)) is not None and not is_mark(item):
                 yield power
                 continue
@@ -153,16 +145,14 @@ def html_text(text: str) -> str:
             before, after = ("", alone[item.mem_id]) if item.mem_id in alone else _edges(item)
             held = children(item)
             if tag in CELLS or tag in ("dd", "li"):
-                said = [one for one in held if one.tag != "-text" or (one.text_content or "").strip()]
+                said = [one for one in held if one.tag != "-text" or unmarked(one.text_content or "").strip()]
                 first = said[0] if len(said) == 1 or (said and tag == "li") else None
                 if first is not None and first.tag in _BLOCKS:
                     alone[first.mem_id] = "" if len(said) == 1 else _LINE
             row = reaching.get(item.mem_id, held)
             stack += [after, *(_CELL if one is None else one for one in reversed(row)), before]
 
-    if _XHTML in text[:_DECLARED_BY]:
-        text = _CLOSED.sub(r"<\1\2></\1>", text)
-    root = LexborHTMLParser(text).root
+    root = LexborHTMLParser(page).root
     reaching = spanned(root)
     parts = [_gaps(part) for part in "".join(walk(root)).split(_PARAGRAPH)]
     return "\n\n".join(part for part in parts if part)

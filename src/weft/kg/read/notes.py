@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from weft.kg.read.origins import unmarked
+
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
@@ -53,7 +55,7 @@ def is_mark(node: LexborNode) -> bool:
     """Whether a node says where a note belongs, or leads back from it."""
     if node.tag not in ("a", "sup"):
         return False
-    said = node.text()
+    said = unmarked(node.text())
     if node.tag == "a":
         return _is_link(node, said)
     if _NUMBERED.fullmatch(said) is None:
@@ -61,13 +63,13 @@ def is_mark(node: LexborNode) -> bool:
     if _is_inside(node) or node.css_first('a[href^="#"]') is not None:
         return True
     after = node.next
-    if after is not None and (after.tag == "sub" or _FRACTION.match(after.text() or "")):
+    if after is not None and (after.tag == "sub" or _FRACTION.match(unmarked(after.text() or ""))):
         return False
     before = (node.prev.text() or "") if node.prev is not None else ""
     word = _WORD.search(before)
     if word is not None and _is_isotope(word[1], said):
         return False
-    if before[-1:].isspace() and after is not None and (after.text() or "")[:1].isalpha():
+    if before[-1:].isspace() and after is not None and unmarked(after.text() or "")[:1].isalpha():
         return False  # what is raised before a symbol is its own: "by mass, ¹⁴C"
     if word is not None and _SEVERAL.search(said):
         return True
@@ -79,7 +81,7 @@ def is_mark(node: LexborNode) -> bool:
 def raised(node: LexborNode) -> str | None:
     """A power as it is read, "10³" and not 103; None of what is no number behind a number."""
     before = (node.prev.text() or "") if node.prev is not None else ""
-    said = node.text()
+    said = unmarked(node.text())
     if not before[-1:].isdecimal() or _POWER.fullmatch(said) is None:
         return None
     return said.strip().translate(_RAISED)

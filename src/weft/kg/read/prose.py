@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from weft.errors import InputError
 from weft.kg.read.decoding import decode_page, decode_text
-from weft.kg.read.markup import html_text, mail_text, markdown_text, pdf_text, word_text
+from weft.kg.read.markdown import markdown_prose
+from weft.kg.read.markup import html_prose, mail_text, pdf_text, word_text
+from weft.kg.read.origins import Origin, Traced
 from weft.platform.reading import WORD_CHARACTERS, read_bytes
 
 NOTEBOOK = ".ipynb"
@@ -40,11 +42,13 @@ class Prose(NamedTuple):
         text: Its prose.
         scanned: Pages of a PDF, from 1, that hold pictures and no text.
         broken: Pages of a PDF that are damaged.
+        origins: Where its parts come from in a file of Markdown or HTML.
     """
 
     text: str
     scanned: list[int]
     broken: list[int]
+    origins: tuple[Origin, ...] = ()
 
 
 def read_prose(path: Path) -> Prose | None:
@@ -80,18 +84,19 @@ def _prose(data: bytes, suffix: str) -> Prose:
     scanned, broken = list[int](), list[int]()
     if suffix == PDF:
         return Prose(pdf_text(data, scanned, broken), scanned, broken)
-    return Prose(_other_prose(data, suffix), scanned, broken)
+    text, origins = _other_prose(data, suffix)
+    return Prose(text, scanned, broken, origins)
 
 
-def _other_prose(data: bytes, suffix: str) -> str:
+def _other_prose(data: bytes, suffix: str) -> Traced:
     if (reader := {WORD: word_text, MAIL: mail_text}.get(suffix)) is not None:
-        return reader(data)
+        return Traced(reader(data))
     for start, kind in _NO_TEXT.items():
         if data.startswith(start):
             raise InputError(f"{kind}: save it as text, HTML, PDF or .docx")
     if suffix == NOTEBOOK:
         raise InputError("a Jupyter notebook", hint="`jupyter nbconvert --to markdown` makes a text of it")
     if suffix in HTML:
-        return html_text(decode_page(data))
+        return html_prose(decode_page(data))
     text = decode_text(data)
-    return markdown_text(text) if suffix in MARKDOWN else text
+    return markdown_prose(text) if suffix in MARKDOWN else Traced(text)

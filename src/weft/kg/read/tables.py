@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from weft.kg.read.origins import unmarked
+
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
@@ -105,7 +107,7 @@ def _is_label(cell: LexborNode) -> bool:
     while stack and parts <= _PARTS and length <= _LABEL:
         part = stack.pop()
         parts += 1
-        length += len(part.text_content or "") if part.tag == "-text" else 0
+        length += len(unmarked(part.text_content or "")) if part.tag == "-text" else 0
         stack += children(part)
     return not stack and parts <= _PARTS and length <= _LABEL
 
