@@ -329,3 +329,33 @@ def test_a_name_that_is_no_utf_8_is_read_and_can_be_written(tmp_path: Path) -> N
     for place in (tmp_path, tmp_path / odd):
         assert [document.id for document in read_corpus([place], funnel)] == ["caf\\xe9.txt"]
     assert dict(funnel.noted[OTHERS]) == {".\\xe9": 1}
+
+
+KOVACS = "Kovács founded Łódź Motor."
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (
+            KOVACS.encode("utf-16-le"),
+            "UTF-16 without its mark (convert it, as `iconv -f utf-16le",
+        ),
+        (
+            KOVACS.encode("utf-16-be"),
+            "UTF-16 without its mark (convert it, as `iconv -f utf-16be",
+        ),
+        (bytes(range(255, -1, -1)), "no text, but a program"),
+        (b"\x7fELF\x02\x01\x01\0\0\0\0\xff\xfe\x03\0>\0\x01\0\0\0\xf0", "no text, but a program"),
+        (
+            "Kovács".encode("latin-1"),
+            "not UTF-8: invalid continuation byte at byte 3 (convert",
+        ),
+    ],
+)
+def test_what_bytes_are_that_are_no_utf8(tmp_path: Path, data: bytes, told: str) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    funnel = Funnel()
+    assert list(read_corpus([tmp_path], funnel)) == []
+    (listed,) = funnel.listed["files that cannot be read"]
+    assert listed.startswith(f"a.txt: {told}")

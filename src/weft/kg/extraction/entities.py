@@ -22,6 +22,7 @@ from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.lists import in_lists, item_documents
 from weft.kg.extraction.model import vocabulary_and_schema
 from weft.kg.extraction.sections import in_sections
+from weft.kg.extraction.told import in_one_sentence
 from weft.kg.extraction.unsaid import less_unsaid
 from weft.kg.mentions.document import with_mentions
 from weft.kg.model.answering import for_answers
@@ -130,7 +131,7 @@ class EntityExtractor:
         if self.confidence is not None:
             found = self._by_items(document, found, batch_size)
         said = [fact for fact in less_unsaid(found, document) if fact.confidence >= least]
-        agreed = without_contradictions(said, self.schema)
+        agreed = in_one_sentence(without_contradictions(said, self.schema), document)
         return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
 
     def _by_sections(

@@ -17,7 +17,7 @@ class EntityFact:
         tail: Name of an entity of the text.
         confidence: How often such an answer is right; for an uncalibrated model the raw probability of the fact times
             those of both its names.
-        place: Characters of the head, where it stands nearest to the tail.
+        place: Characters of the head: in one sentence with the tail where there is one, else where it stands nearest.
         tail_place: Characters of the tail there.
         span: Characters of the passage.
         head_type: What the head is, such as ``"PER"``; empty where that is not known.

@@ -11,6 +11,9 @@ from weft.errors import InputError
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ZEROS = 3
 """One of so many characters may be zero; of English in UTF-16 that is taken for UTF-8 half of them are."""
+_MOSTLY = 0.5
+_BEYOND = "\u1000"
+"""More than this share of a text are characters below that one, in most scripts that are written with an alphabet."""
 _HEAD = 1024
 """Bytes of a page that declare its encoding, as the standard of HTML has it."""
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -27,12 +30,25 @@ def decode_text(data: bytes) -> str:
     try:
         text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8")
     except UnicodeDecodeError as error:
-        way = "convert it, as `iconv -f windows-1252 -t utf-8` does"
-        raise InputError(f"not UTF-8: {error.reason} at byte {error.start}", hint=way) from error
+        raise _of_no_utf8(data, error) from error
     if _ZEROS * text.count("\0") > len(text):
         way = "convert it, as `iconv -f utf-16le -t utf-8` does"
         raise InputError("no text: full of zero bytes, as UTF-16 without its mark and UTF-32 are", hint=way)
     return text
+
+
+def _of_no_utf8(data: bytes, error: UnicodeDecodeError) -> InputError:
+    """What bytes are that are no UTF-8: UTF-16 that does not say so, no text at all, or a text of one byte a letter."""
+    head = data[:_HEAD]
+    if b"\0" in head and not data.startswith(_UTF_16):
+        name = "utf-16le" if head[1::2].count(0) > head[::2].count(0) else "utf-16be"
+        letters = head[: len(head) // 2 * 2].decode(name, "replace")
+        if sum(one.isprintable() and one < _BEYOND for one in letters) > _MOSTLY * len(letters):
+            way = f"convert it, as `iconv -f {name} -t utf-8` does"
+            return InputError("UTF-16 without its mark", hint=way)
+        return InputError("no text, but a program, a picture or other data: it has zero bytes")
+    way = "convert it, as `iconv -f windows-1252 -t utf-8` does"
+    return InputError(f"not UTF-8: {error.reason} at byte {error.start}", hint=way)
 
 
 def decode_page(data: bytes) -> str:
