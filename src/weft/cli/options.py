@@ -205,6 +205,13 @@ def add_seed(parser: Any, what: str) -> None:
     parser.add_argument("--seed", nargs="+", type=Path, default=[], metavar="FILE", help=what)
 
 
+def add_text_column(parser: Any) -> None:
+    """Where the text of a record stands."""
+    parser.add_argument(
+        "--text-column", default="text", metavar="NAME", help="key of the text in JSON lines (text)"
+    )
+
+
 def add_near(parser: Any) -> None:
     """How names of entities are linked to words."""
     parser.add_argument(

@@ -345,7 +345,7 @@ KOVACS = "Kovács founded Łódź Motor."
             KOVACS.encode("utf-16-be"),
             "UTF-16 without its mark (convert it, as `iconv -f utf-16be",
         ),
-        (bytes(range(255, -1, -1)), "no text, but a program"),
+        (bytes(range(128, 256)) + b"\0", "no text, but a program"),
         (b"\x7fELF\x02\x01\x01\0\0\0\0\xff\xfe\x03\0>\0\x01\0\0\0\xf0", "no text, but a program"),
         (
             "Kovács".encode("latin-1"),
@@ -359,3 +359,19 @@ def test_what_bytes_are_that_are_no_utf8(tmp_path: Path, data: bytes, told: str)
     assert list(read_corpus([tmp_path], funnel)) == []
     (listed,) = funnel.listed["files that cannot be read"]
     assert listed.startswith(f"a.txt: {told}")
+
+
+def test_the_key_of_the_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(
+        '{"id": 7, "description": "Ida.", "text": 5}\n{"body": "Bo."}\n{"n": 1}\n'
+    )
+    funnel = Funnel()
+    read = read_corpus([tmp_path], funnel, text_column="description")
+    assert [(item.id, item.text) for item in read] == [("7", "Ida.")]
+    assert funnel.listed["lines that cannot be read"] == [
+        "a.jsonl:2: not an object with a 'description' (it has the texts 'body'; --text-column names one)",
+        "a.jsonl:3: not an object with a 'description'",
+    ]
+    funnel = Funnel()
+    assert list(read_corpus([tmp_path], funnel, text_column="descripton")) == []
+    assert "(did you mean 'description'? it has" in funnel.listed["lines that cannot be read"][0]

@@ -27,6 +27,7 @@ from weft.cli.options import (
     add_precision,
     add_ray,
     add_seed,
+    add_text_column,
     add_workers,
     at_least,
     limits_of,
@@ -51,6 +52,7 @@ _FLAGS = {
     "beams": "--beams",
     "floor": "--least-confidence",
     "endpoint": "--llm",
+    "text_column": "--text-column",
     "arithmetic": "--precision",
 }
 """What fields of :class:`weft.kg.extraction.extract.Extraction` are called here."""
@@ -90,6 +92,7 @@ def parser() -> Parser:
         text, "seed triples whose entities are looked for; not needed where documents bring their mentions"
     )
     add_near(text)
+    add_text_column(text)
     text.add_argument(
         "--relation",
         action="append",
@@ -146,6 +149,7 @@ def run(argv: list[str]) -> int:
         threads=arguments.threads or 1,
         arithmetic=arguments.precision,
         asked=tuple(arguments.relation or ()),
+        text_column=arguments.text_column,
     )
     with _as_flags(arguments.exact):
         report = extract(arguments.corpus, arguments.out, options, _Progress(arguments.quiet))

@@ -20,6 +20,7 @@ from weft.cli.options import (
     add_model,
     add_near,
     add_seed,
+    add_text_column,
     at_least,
     device_of,
     share,
@@ -58,6 +59,7 @@ def parser() -> Parser:
     text = result.add_argument_group("text, with a model of text")
     add_seed(text, "seed triples whose entities are looked for")
     add_near(text)
+    add_text_column(text)
     add_html(text, "the texts with their mentions marked and the facts beside, as a page")
     add_beams(result, 4)
     add_endpoint(result)
@@ -82,10 +84,11 @@ def run(argv: list[str]) -> int:
     if arguments.html is not None:
         raise ConfigError("--html marks texts; `weft kg show STORE NAME --html` draws code")
     default = parser().get_default
-    for name in ("seed", "near", "exact"):
+    for name in ("seed", "near", "exact", "text_column"):
         if getattr(arguments, name) != default(name):
             raise ConfigError(
-                f"--{name} is for a model of text; this one reads source code", where=str(folder)
+                f"--{name.replace('_', '-')} is for a model of text; this one reads source code",
+                where=str(folder),
             )
     extractor = Extractor.load(folder, device_of(arguments))
     for name in arguments.relation or ():
@@ -132,7 +135,7 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
     )
     check_outputs([arguments.html], [*_texts(arguments.file), *arguments.seed])
     met = Met(unused=loader.unused_seed())
-    read = marked_documents(arguments.file, loader, met)
+    read = marked_documents(arguments.file, loader, met, arguments.text_column)
     found = [item for document in read for item in document.evidence]
     stands_in = {id(item): document.document.id for document in read for item in document.evidence}
     shown = chosen_facts(

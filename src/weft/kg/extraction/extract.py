@@ -22,7 +22,7 @@ from weft.kg.extraction.corpus import (
 )
 from weft.kg.extraction.model import TEXT_MODEL, model_for, model_language, reads_text
 from weft.kg.extraction.text import Met, TextLoader, text_sources
-from weft.kg.read.corpus import not_there, plain_name
+from weft.kg.read.corpus import TEXT, not_there, plain_name
 from weft.platform.machine import device_named
 from weft.platform.models import find_model
 from weft.platform.processes import Limits
@@ -54,6 +54,7 @@ class Extraction:
         arithmetic: For a model of text: of its layers; a store keeps facts of one arithmetic.
         asked: For a model of text: a relation, or relations, that training never saw, each ``NAME: DEFINITION`` or a
             schema file.
+        text_column: For a model of text: the key of the text in JSON lines.
 
     Raises:
         ConfigError: A share outside [0, 1], no beam, process or thread, or an arithmetic that there is not.
@@ -75,6 +76,7 @@ class Extraction:
     threads: int = 1
     arithmetic: Precision = "fp32"
     asked: str | Sequence[str] = ()
+    text_column: str = TEXT
 
     def __post_init__(self) -> None:
         share(precision=self.precision, near=self.near, floor=self.floor)
@@ -176,6 +178,8 @@ def _sources(
             )
         if options.asked:
             raise ConfigError("relations by words are for a model of text; this one reads source code")
+        if options.text_column != TEXT:
+            raise ConfigError("Extraction.text_column is for texts; this model reads source code")
         if options.near != _DEFAULT.near:
             raise ConfigError("Extraction.near is for a model of text; this one reads source code")
         loader = CodeLoader(
@@ -202,4 +206,4 @@ def _sources(
         folder, tuple(map(Path, seeds)), options.near, options.device, options.arithmetic, tuple(asked)
     )
     met.unused = text.unused_seed()
-    return text_sources(place, name, met), text
+    return text_sources(place, name, met, options.text_column), text

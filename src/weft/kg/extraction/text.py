@@ -29,6 +29,7 @@ from weft.kg.link.linker import Linker
 from weft.kg.mentions.join import RULES as JOIN_RULES
 from weft.kg.read.corpus import (
     OTHERS,
+    TEXT,
     UNREAD_FILES,
     UNREAD_FOLDERS,
     UNREAD_LINES,
@@ -274,19 +275,20 @@ class TextReader:
         return funnel
 
 
-def marked_documents(path: Path, loader: TextLoader, met: Met) -> list[Marked]:
+def marked_documents(path: Path, loader: TextLoader, met: Met, text_column: str = TEXT) -> list[Marked]:
     """The documents of a file or folder with their mentions and facts, in order.
 
     Args:
         path: Text, JSONL or Re-DocRED.
         loader: Of the model.
         met: Takes what cannot be read, and what there is to say of the others.
+        text_column: The key of the text in JSON lines.
 
     Raises:
         InputError: Nothing of it can be read.
         CheckpointError: The model is damaged.
     """
-    sources = list(text_sources(path, plain_name(path.name or path.resolve().name), met))
+    sources = list(text_sources(path, plain_name(path.name or path.resolve().name), met, text_column))
     if met.failures and not sources:
         place, why = met.failures[0]
         raise InputError(why, where=str((path if path.is_dir() else path.parent) / place))
@@ -297,13 +299,14 @@ def marked_documents(path: Path, loader: TextLoader, met: Met) -> list[Marked]:
     return marked
 
 
-def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
+def text_sources(place: Path, corpus: str, met: Met, text_column: str = TEXT) -> Iterator[Source]:
     """The documents of a folder, of a file, or of a Re-DocRED file (``.json``), in order.
 
     Args:
         place: Text files, JSONL, or Re-DocRED.
         corpus: The name of the corpus: the first part of every document's name.
         met: Takes what cannot be read and why, what is of another kind, and in other languages.
+        text_column: The key of the text in JSON lines.
 
     Raises:
         InputError: There is no such place.
@@ -312,7 +315,7 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
     found = (
         read_redocred(place, funnel, labelled=False)
         if place.suffix.lower() == ".json"
-        else read_corpus([place], funnel)
+        else read_corpus([place], funnel, text_column=text_column)
     )
     seen: set[str] = set()
 

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,10 @@ UNREAD_FOLDERS = "folders that cannot be opened"
 """Reasons of a funnel."""
 SCANNED = "PDFs with pages of pictures alone, perhaps scans"
 BROKEN = "PDFs with damaged pages, read without them"
+TEXT = "text"
+"""The key of the text in JSON lines, where none is named."""
+_KEYS, _SHOWN = 5, 40
+"""Most keys of a line that are named, and most characters of each."""
 _PAGES = 10
 """Most pages that are named."""
 Closed = Callable[[Path, str], None]
@@ -38,7 +43,9 @@ OTHERS = "files of other kinds"
 """The note of a funnel on files of a folder that are none of :data:`SUFFIXES`, by suffix."""
 
 
-def read_corpus(places: Iterable[Path], funnel: Funnel, limits: Limits = LIMITS) -> Iterator[TextDocument]:
+def read_corpus(
+    places: Iterable[Path], funnel: Funnel, limits: Limits = LIMITS, text_column: str = TEXT
+) -> Iterator[TextDocument]:
     """The documents of files and folders, in order of their names.
 
     A folder stands for all files below it with one of :data:`SUFFIXES`, but for what :func:`left_out` names; a
@@ -52,6 +59,7 @@ def read_corpus(places: Iterable[Path], funnel: Funnel, limits: Limits = LIMITS)
         places: Files and folders.
         funnel: Counts and lists folders, files and lines that cannot be read, notes files of other kinds.
         limits: Of time and memory for a file.
+        text_column: The key of the text in JSON lines.
 
     Raises:
         InputError: There is no such place.
@@ -67,7 +75,7 @@ def read_corpus(places: Iterable[Path], funnel: Funnel, limits: Limits = LIMITS)
             way_out = outcome.error.hint or (_SPLIT if isinstance(outcome.error, LimitError) else "")
             funnel.fail(UNREAD_FILES, name, outcome.error.what + (f" ({way_out})" if way_out else ""))
         elif outcome.value is None:
-            yield from _lines(path, name, funnel)
+            yield from _lines(path, name, funnel, text_column)
         else:
             text, scanned, broken, origins = outcome.value
             for reason, pages in ((SCANNED, scanned), (BROKEN, broken)):
@@ -172,8 +180,8 @@ def left_out(path: Path) -> bool:
     return any(part.startswith(".") or part in _INSTALLED for part in path.parts)
 
 
-def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
-    """One line of a JSONL file: ``text``, and where they are known ``id`` and ``mentions``.
+def parse_line(line: str, default_id: str, funnel: Funnel, text_column: str = TEXT) -> TextDocument:
+    """One line of a JSONL file: ``text`` (or what is named), and where they are known ``id`` and ``mentions``.
 
     A mention is an object of ``start``, ``end``, and where they are known ``entity`` (its name; what stands there
     without one) and ``type``; those that lie outside the text, or whose name or type is no text, are counted and
@@ -183,9 +191,9 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
         InputError: The line is no JSON object with a text.
     """
     record = parse_json(line, "")
-    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
-        raise InputError("not an object with a 'text'")
-    text, name, given = record["text"], record.get("id"), record.get("mentions")
+    if not isinstance(record, dict) or not isinstance(record.get(text_column), str):
+        raise InputError(f"not an object with a {text_column!r}{_other_texts(record, text_column)}")
+    text, name, given = record[text_column], record.get("id"), record.get("mentions")
     if name is None or (isinstance(name, str) and not name.strip()):
         name = default_id
     given = [] if given is None else given
@@ -199,6 +207,21 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
             raise InputError(f"{what} with half a character at {error.start}") from error
     check_words(text)
     return TextDocument(str(name), text, tuple(_mentions(text, str(name), given, funnel)))
+
+
+def _other_texts(record: object, text_column: str) -> str:
+    """Which keys of a record hold a text, the nearest to the one that was looked for first."""
+    named = (
+        {key: value for key, value in record.items() if isinstance(value, str)}
+        if isinstance(record, dict)
+        else {}
+    )
+    if not named or text_column in named:
+        return ""
+    near = get_close_matches(text_column, named, n=1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    others = ", ".join(repr(key[:_SHOWN]) for key in list(named)[:_KEYS])
+    return f" ({meant}it has the texts {others}; --text-column names one)"
 
 
 def _mentions(text: str, name: str, given: list[Any], funnel: Funnel) -> Iterator[Mention]:
@@ -219,7 +242,7 @@ def _mentions(text: str, name: str, given: list[Any], funnel: Funnel) -> Iterato
         yield Mention(start, end, numbers.setdefault(entity, len(numbers)), entity, kind)
 
 
-def _lines(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
+def _lines(path: Path, name: str, funnel: Funnel, text_column: str) -> Iterator[TextDocument]:
     """The documents of JSON lines; what cannot be read is listed."""
     try:
         data = read_bytes(path)
@@ -232,6 +255,6 @@ def _lines(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
         funnel.counts["lines"] += 1
         where = f"{name}:{number}"
         try:
-            yield parse_line(decode_text(line), where, funnel)
+            yield parse_line(decode_text(line), where, funnel, text_column)
         except InputError as error:
             funnel.fail(UNREAD_LINES, where, error.what)
