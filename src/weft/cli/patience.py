@@ -9,6 +9,9 @@ from threading import Timer
 
 from weft.errors import in_one_line
 
+PATIENCE = 10.0
+"""Seconds of a command that pass without a word."""
+
 
 @contextmanager
 def saying(line: Callable[[], str], patience: float, *, quiet: bool = False) -> Generator[None]:

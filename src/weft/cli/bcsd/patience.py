@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 
-from weft.cli.patience import saying
+from weft.cli.patience import PATIENCE, saying
 from weft.errors import InputError
 
-#: Seconds that pass without a word.
-PATIENCE = 10.0
 #: So many files are named.
 _NAMED = 3
 _MEGABYTE = 1_000_000

@@ -26,6 +26,7 @@ from weft.cli.options import (
     share,
 )
 from weft.cli.outputs import check_outputs
+from weft.cli.patience import PATIENCE, saying
 from weft.cli.table import table
 from weft.errors import ConfigError, PartialFailure, counted
 
@@ -135,7 +136,9 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
     )
     check_outputs([arguments.html], [*_texts(arguments.file), *arguments.seed])
     met = Met(unused=loader.unused_seed())
-    read = marked_documents(arguments.file, loader, met, arguments.text_column)
+    waiting = f"weft kg facts: reading {arguments.file}; long texts take minutes"
+    with saying(lambda: waiting, PATIENCE, quiet=arguments.quiet):
+        read = marked_documents(arguments.file, loader, met, arguments.text_column)
     found = [item for document in read for item in document.evidence]
     stands_in = {id(item): document.document.id for document in read for item in document.evidence}
     shown = chosen_facts(
