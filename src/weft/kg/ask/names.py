@@ -48,6 +48,23 @@ _Words = Sequence[re.Match[str]]
 
 
 @dataclass(frozen=True)
+class Named:
+    """The name in a question.
+
+    Args:
+        entity: What it names.
+        before: The words before it.
+        after: The words after it.
+        owns: Whether it stands in the genitive: "Kestrel Line's founder".
+    """
+
+    entity: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    owns: bool
+
+
+@dataclass(frozen=True)
 class _Run:
     """Words of a question that name an entity."""
 
@@ -55,8 +72,14 @@ class _Run:
     first: int
     length: int
 
-    def rest(self, words: _Words) -> list[str]:
-        return [word[0] for word in (*words[: self.first], *words[self.first + self.length :])]
+    def of(self, question: str, words: _Words) -> Named:
+        said = [word[0] for word in words]
+        last = self.first + self.length - 1
+        after = question[words[last].end() : words[last].end() + 1]
+        owned = _OWNED.search(said[last]) is not None and _OWNED.search(self.entity) is None
+        return Named(
+            self.entity, tuple(said[: self.first]), tuple(said[last + 1 :]), owned or after in tuple("'’")
+        )
 
 
 @dataclass
@@ -95,8 +118,8 @@ class _Names:
 _known: WeakKeyDictionary[Graph, _Names] = WeakKeyDictionary()
 
 
-def named(graph: Graph, question: str, words: _Words) -> tuple[str, list[str]]:
-    """The entity of a question, and the words that are left.
+def named(graph: Graph, question: str, words: _Words) -> Named:
+    """The entity of a question, and the words around its name.
 
     The longest run of words that is a name: as the store knows it; a person's first and last name; a firm's without
     its form; with another article. Where there is none, the last name of one person, or a name in plain letters.
@@ -108,7 +131,7 @@ def named(graph: Graph, question: str, words: _Words) -> tuple[str, list[str]]:
     if exact is not None and not any(
         word[0][0].isupper() for word in _beside(words, exact.first, exact.length)
     ):
-        return exact.entity, exact.rest(words)
+        return exact.of(question, words)
     if graph not in _known:
         _known[graph] = _Names.of(graph)
     names = _known[graph]
@@ -123,7 +146,7 @@ def named(graph: Graph, question: str, words: _Words) -> tuple[str, list[str]]:
         )
     found = found or exact
     if found is not None:
-        return found.entity, found.rest(words)
+        return found.of(question, words)
     said = [word[0] for word in words[1:] if word[0][0].isupper() or word[0][0].isdigit()]
     near = graph.near(" ".join(said)) if said else []
     raise InputError(

@@ -12,6 +12,7 @@ from importlib.resources import files
 
 from weft.errors import InputError
 from weft.kg.ask.names import ASKING, EMPTY, WORD, named
+from weft.kg.ask.voice import acts
 from weft.kg.storage.graph import Fact, Graph
 
 LEAST = 0.5
@@ -26,6 +27,8 @@ _WHETHER = frozenset(("is", "are", "was", "were", "do", "does", "did", "has", "h
 _WHEN = re.compile(r"\b(?:(?:in|on|during)\s+)?(?:what|which)\s+(?:year|date|day|month)\b", re.IGNORECASE)
 """What is the same as "when"."""
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
+_IN_LAW = re.compile(r"[\s-]in[\s-]law\b", re.IGNORECASE)
+"""A mother-in-law is no mother, and makes no laws."""
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 _PERSON, _TIME = "PER", "TIME"
 _KINDS = {
@@ -35,13 +38,25 @@ _KINDS = {
 }
 """Words that ask, and kinds that do not answer them."""
 _AT = frozenset(("of", "to", "in", "on", "at", "for", "by"))
+_CHANGING = frozenset(
+    re.findall(
+        r"\w+",
+        "almost nearly hardly want wish tri try refus fail plan plann hop intend offer attempt sued sold deputy vic "
+        "assistant associat step god grand foster",
+    )
+)
+"""Stems that make another question of the words beside them: who wants to buy a firm did not, and a vice president is
+no president. They are asked for where a phrase has them."""
+_CIRCUMSTANCES = frozenset(("when", "where", "how"))
+_EITHER = frozenset(("spouse", "sibling", "sister_city"))
+"""Relations that say the same of both ends."""
 _PARENTS = frozenset(("father", "mother"))
 """Relations of which a child's parent is one: which one, ``child`` does not say."""
 _OLD = {"founded": "found", "wrote": "write", "written": "write", "won": "win", "made": "make", "bought": "buy",
         "born": "born", "died": "die", "dies": "die", "built": "build", "sang": "sing", "spoken": "speak",
         "taken": "take", "took": "take", "began": "begin", "held": "hold", "led": "lead", "ran": "run", "got": "get",
         "whom": "who", "woman": "women", "man": "men", "children": "child", "kids": "child",
-        "kid": "child"}  # fmt: skip
+        "kid": "child", "succeeded": "succeeds", "succeed": "succeeds"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,12 +68,14 @@ class Phrase:
         for_tail: Whether the tail is asked for, the head being named; else the other way round.
         words: The question without its entity.
         at: Small words of it that say where or whose something is.
+        acts: Whether the entity is the one who acts (:func:`weft.kg.ask.voice.acts`).
     """
 
     relation: str
     for_tail: bool
     words: tuple[str, ...]
     at: frozenset[str]
+    acts: bool | None
 
 
 @dataclass(frozen=True)
@@ -87,7 +104,7 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
     of the store, words weighed by how few phrases have them (facts whose other end is of a kind that the question does
     not ask for are left out):
 
-        s(q, p) = Σ_{w in both} i_w² / sqrt(Σ_{w in q} i_w² · Σ_{w in p} i_w²)        i_w = log(P / P_w)
+        s(q, p) = Σ_{w in both} i_w² / sqrt(Σ_{w in q} i_w² · Σ_{w in p} i_w²)        i_w = log(1 + P / P_w)
 
     Args:
         graph: A store.
@@ -104,8 +121,9 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
             where=str(graph.folder),
             hint="`weft kg show` and `weft kg query` read it",
         )
-    question = _WHEN.sub("when", question)
-    entity, left = named(graph, question, list(WORD.finditer(question)))
+    question = _IN_LAW.sub("inlaw", _WHEN.sub("when", question))
+    name = named(graph, question, list(WORD.finditer(question)))
+    entity, left = name.entity, [*name.before, *name.after]
     if _HOW_MANY.search(" ".join(left)):
         raise InputError(
             f"asks how many or how much of {entity!r}, and a store counts nothing",
@@ -124,7 +142,8 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
             where=str(graph.folder),
             hint="ask who, what, when or where",
         )
-    ways = ask_ways(left, set(graph.relations["relation"].to_pylist()))
+    relations = set(graph.relations["relation"].to_pylist())
+    ways = ask_ways(left, relations, acts(name.before, name.after, name.owns))
     if not ways:
         raise InputError(
             f"asks {' '.join(left)!r} of {entity!r}, which is no relation of the store"
@@ -151,22 +170,40 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
     return Answer(entity, tuple(ways), tuple(best.values()))
 
 
-def ask_ways(words: Sequence[str], relations: Iterable[str]) -> list[tuple[str, bool]]:
-    """The relations that words ask for, and whether for the tail, the likeliest first; those of a store alone."""
+def ask_ways(
+    words: Sequence[str], relations: Iterable[str], acting: bool | None = None
+) -> list[tuple[str, bool]]:
+    """The relations that words ask for, and whether for the tail, the likeliest first; those of a store alone.
+
+    Args:
+        words: The question without its entity.
+        relations: Those of the store.
+        acting: Whether the entity is the one who acts: "What did X buy?" is no "Who bought X?". None where that is
+            not known. Of times, places and ways it is not asked: "When did X open?" is "When was X opened?".
+    """
     phrases, weight = _phrases()
+    unknown = max(weight.values())
     asked = _stems(words)
     wanted = set(relations)
     at = _at(words) if ASKING.issuperset(asked) else None
+    changing = _CHANGING.intersection(asked)
+    if not _CIRCUMSTANCES.isdisjoint(asked):
+        acting = None
     scored = [
-        (_likeness(asked, phrase.words, weight), phrase)
+        (_likeness(asked, phrase.words, weight, unknown), phrase)
         for phrase in phrases
-        if phrase.relation in wanted and at in (None, phrase.at)
+        if phrase.relation in wanted
+        and at in (None, phrase.at)
+        and changing.issubset(phrase.words)
+        and (phrase.relation in _EITHER or acting is None or phrase.acts in (None, acting))
     ]
     best = max((score for score, _ in scored), default=0.0)
     if best < LEAST:
         return []
     near = sorted((item for item in scored if item[0] >= _NEARLY * best), key=lambda item: -item[0])
-    return list(dict.fromkeys((phrase.relation, phrase.for_tail) for _, phrase in near))
+    ways = dict.fromkeys((phrase.relation, phrase.for_tail) for _, phrase in near)
+    ways |= dict.fromkeys((name, not for_tail) for name, for_tail in ways if name in _EITHER)
+    return list(ways)
 
 
 def _asks_whether(words: Sequence[str]) -> bool:
@@ -221,8 +258,7 @@ def _at(words: Iterable[str]) -> frozenset[str]:
     return _AT.intersection(word.casefold() for word in words)
 
 
-def _likeness(asked: Sequence[str], phrase: Sequence[str], weight: dict[str, float]) -> float:
-    unknown = max(weight.values())
+def _likeness(asked: Sequence[str], phrase: Sequence[str], weight: dict[str, float], unknown: float) -> float:
     both = sum(weight[word] ** 2 for word in set(asked) & set(phrase))
     sizes = [sum(weight.get(word, unknown) ** 2 for word in words) for words in (asked, phrase)]
     return both / math.sqrt(sizes[0] * sizes[1]) if all(sizes) else 0.0
@@ -237,7 +273,10 @@ def _phrases() -> tuple[tuple[Phrase, ...], dict[str, float]]:
             relation, *sides = (part.strip() for part in line.split("|"))
             for for_tail, side in zip((True, False), sides, strict=True):
                 for phrase in side.split(";"):
-                    words = [word[0] for word in WORD.finditer(phrase) if word[0] != "X"]
-                    found.append(Phrase(relation, for_tail, _stems(words), _at(words)))
+                    words = [word[0] for word in WORD.finditer(phrase)]
+                    name = words.index("X")
+                    before, after = words[:name], words[name + 1 :]
+                    words = [*before, *after]
+                    found.append(Phrase(relation, for_tail, _stems(words), _at(words), acts(before, after)))
     counts = Counter(word for phrase in found for word in phrase.words)
     return tuple(found), {word: math.log(1 + len(found) / count) for word, count in counts.items()}

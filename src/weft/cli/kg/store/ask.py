@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -62,12 +63,12 @@ def run(argv: list[str]) -> int:
         asked = " or ".join(name if tail else f"{name} (head)" for name, tail in found.asked)
         less = answer(graph, arguments.question, 0.0)
         surest = less.facts[0] if less.facts else None
+        # Rounded down: 0.296 is not "0.30 sure" where 0.3 is asked for.
+        sure = f"{math.floor(100 * surest.confidence) / 100:.2f}" if surest else ""
         raise InputError(
             f"nothing is known: no fact with {asked} about {found.entity!r} is at least {arguments.at_least:g} sure",
             where=str(graph.folder),
-            hint=f"the surest, {less.name(surest)!r}, is {surest.confidence:.2f} sure: --at-least"
-            if surest
-            else None,
+            hint=f"the surest, {less.name(surest)!r}, is {sure} sure: --at-least" if surest else None,
         )
     if found.entity.casefold() not in arguments.question.casefold():
         print(one_line(f"about {found.entity}"), file=sys.stderr)
