@@ -123,3 +123,48 @@ def test_many_names_of_a_long_text_are_joined_in_a_moment() -> None:
     joined = join_mentions(" ".join(parts), mentions)
     assert time.process_time() - began < 5
     assert len(joined) == 8_001
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "[Ada Kessler|PER] lives. Her father, [Wim Kessler|PER], was a smith. [Kessler|PER] writes.",
+            {"Ada Kessler": 2, "Wim Kessler": 1},
+        ),
+        (
+            "[Ada Kessler|PER] and her brother, the pilot [Wim Kessler|PER], flew. [Kessler|PER] writes.",
+            {"Ada Kessler": 2, "Wim Kessler": 1},
+        ),
+        (
+            "[Ada Kessler|PER] is the daughter of a smith, [Wim Kessler|PER]. [Kessler|PER] writes.",
+            {"Ada Kessler": 2, "Wim Kessler": 1},
+        ),
+        (
+            "[Ada Kessler|PER] met [Wim Kessler|PER], her cousin, in Ulm. [Kessler|PER] writes.",
+            {"Ada Kessler": 2, "Wim Kessler": 1},
+        ),
+        (
+            "[Wim Kessler|PER], the father of [Ada Kessler|PER], was a smith. [Kessler|PER] died.",
+            {"Wim Kessler": 2, "Ada Kessler": 1},
+        ),
+        # Named again for himself he is whom the text goes on about.
+        (
+            "[Ada Kessler|PER] lives. Her father was [Wim Kessler|PER]. [Wim Kessler|PER] wrote. [Kessler|PER] died.",
+            {"Ada Kessler": 1, "Wim Kessler": 3},
+        ),
+        # No relative: a clause ends before the name, or the word of kinship is another's.
+        (
+            "[Ada Kessler|PER] lost her father. [Wim Kessler|PER] is a pilot. [Kessler|PER] writes.",
+            {"Ada Kessler": 1, "Wim Kessler": 2},
+        ),
+        ("Her father was [Wim Kessler|PER]. [Kessler|PER] writes.", {"Wim Kessler": 2}),
+        (
+            "[Ada Boll|PER] lives. Her father, [Ada Kessler|PER], met [Wim Boll|PER]. [Ada|PER] writes.",
+            {"Ada Boll": 1, "Ada Kessler": 2, "Wim Boll": 1},
+        ),
+    ],
+)
+def test_a_bare_last_name_is_no_relative_s(text: str, expected: dict[str, int]) -> None:
+    """By it a text calls whom it is about, and not the father or the brother who is named in between."""
+    assert {name: count for name, _, count in entities(text)} == expected

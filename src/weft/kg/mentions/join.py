@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from weft.kg.read.kin import is_relative
 from weft.kg.spelling import plain
 
 
@@ -113,7 +114,8 @@ def join_mentions(text: str, mentions: Sequence[Mention]) -> list[Joined]:
     2. A person's full name that has the name in use in quotation marks or brackets ('Margarethe "Greta" Holloway') is
        that of "Greta Holloway" and of "Margarethe Holloway".
     3. A person's mention of one word is the first or last word of a fuller name; of several the one that was named
-       last before it.
+       last before it. Who is introduced as a relative ("His father, Wilhelm Kessler, …") comes after the one whose
+       relative he is: by the last name alone a text calls whom it is about.
     4. An acronym has the initials of a name of several words, which is of the same type or stands right before it.
 
     Dates and numbers are joined by the first rule alone. Mentions of different types stay apart, except where they read
@@ -146,7 +148,7 @@ def join_mentions(text: str, mentions: Sequence[Mention]) -> list[Joined]:
             unite(number, alike.get((PERSON, words), number))
     fuller, spelled = _fuller_persons(order, names), _initials(order, names)
     for number in order:
-        found = _fuller_person(number, fuller, names, mentions)
+        found = _fuller_person(number, fuller, names, mentions, text)
         if found is None:
             found = _spelled_out(number, spelled, names, mentions)
         if found is not None:
@@ -197,16 +199,25 @@ def _fuller_persons(order: Sequence[int], names: Sequence[_Name]) -> dict[str, l
 
 
 def _fuller_person(
-    number: int, fuller: Mapping[str, Sequence[int]], names: Sequence[_Name], mentions: Sequence[Mention]
+    number: int,
+    fuller: Mapping[str, Sequence[int]],
+    names: Sequence[_Name],
+    mentions: Sequence[Mention],
+    text: str,
 ) -> int | None:
-    """A person of several words that a single word is the first or last of; the last one named before it."""
+    """A person of several words that a single word is the first or last of; the last one named before it.
+
+    Of a last name it is no relative of another of them, where he is named as that.
+    """
     name = names[number]
     if name.type != PERSON or len(name.words) != 1:
         return None
     known = fuller.get(name.words[0], ())
     before = bisect_left(known, mentions[number].start, key=lambda other: mentions[other].start)
     if before:
-        return known[before - 1]
+        namesakes = [other for other in known[:before] if names[other].words[-1] == name.words[0]]
+        others = (other for other in reversed(namesakes) if not is_relative(text, *mentions[other][:2]))
+        return next(others, known[before - 1]) if known[before - 1] in namesakes else known[before - 1]
     return known[0] if len({names[other].words for other in known}) == 1 else None
 
 

@@ -40,6 +40,33 @@ _MAY: dict[str, frozenset[frozenset[Kin]]] = {
 """For a relation of kinship what two relatives of one person are where they can have it."""
 
 
+_LETTERS = r"[^\W\d_][\w'’-]*"
+_KIN = "|".join(_WORDS.values())
+_RELATIVE = re.compile(
+    rf"\b(?:{_KIN})\b(?:,|\s+(?:of|was|is|called|named))?\s+(?:(?:the|an?|late|Dr|Sir|Mrs?|Ms)\.?\s+)?"
+    rf"(?:{_LETTERS}\s+){{0,2}}(?:{_LETTERS},\s+)?$"
+)
+"""What stands before a relative's name: "his father, ", "her brother, the pilot ", "the son of a smith, "."""
+_RELATED = re.compile(
+    rf"\s*[,(]\s*(?:his|her|their|the|{_LETTERS}['’]s?)\s+(?:\w+\s+)?(?:{_KIN})\b(?!\s+(?:of|to)\b)"
+)
+"""What stands after one: "Wilhelm Kessler, his father, …"."""
+_SENTENCE = re.compile(r"[.!?;:]\s")
+_REACH = 80
+
+
+def is_relative(text: str, start: int, end: int) -> bool:
+    """Whether a name in a text is introduced as somebody's relative: "his father, Otto Kessler", "Otto, her brother,".
+
+    Args:
+        text: Of the document.
+        start: Where the name begins.
+        end: Where it ends.
+    """
+    before = _SENTENCE.split(text[max(0, start - _REACH) : start])[-1]
+    return _RELATIVE.search(before) is not None or _RELATED.match(text, end) is not None
+
+
 def may_be(relation: str, sentence: str, first: tuple[int, int], second: tuple[int, int]) -> bool:
     """Whether a sentence that introduces two people as relatives of a third lets them have a relation.
 
