@@ -17,7 +17,7 @@ UNSAID = 0.2
 """What is left of a confidence: of the sentences that the rules were made by, none states what it seems to."""
 LONGEST = 2_000
 """Characters of a sentence that the rules look at; what is longer is a list or a table without full stops."""
-RULES = 2
+RULES = 3
 """Counts up where the rules say otherwise than before: stores are read anew."""
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from weft.kg.read.undone import is_undone
+
 _BREAK = re.compile(
     r"[,;:()–—]|\b(?:when|after|before|because|although|though|while|since|and|but|who|which|whom)\b"
 )
@@ -76,7 +78,8 @@ def says_nothing(sentence: str, first: tuple[int, int], second: tuple[int, int])
     """Whether a sentence names two things without saying that anything holds between them.
 
     It is a supposition ("If A had founded B"), a question ("Is it true that A wrote B?"), behind who asks it as well
-    ("Q: Did A write B?"), a denial or a rumour ("Nobody believes that A wrote B") or a wish ("A refused to marry B"),
+    ("Q: Did A write B?"), a denial or a rumour ("Nobody believes that A wrote B"), a wish ("A refused to marry B") or
+    what did not come to pass (:func:`weft.kg.read.undone.is_undone`),
     and both names stand within its reach, which a comma or another clause ends. What is added to a name ("A, the owner
     of B") is stated wherever it stands. "Not" and "never" count between the names, but where they state something all
     the same ("never left", "not until").
@@ -91,6 +94,8 @@ def says_nothing(sentence: str, first: tuple[int, int], second: tuple[int, int])
     link = _ASIDE.sub(" ", between)
     if _APPOSED.match(link):
         return False
+    if is_undone(before, link, sentence[max(first[1], second[1]) :]):
+        return True
     wished = _last(_WISHED, link)
     if wished is not None and _reaches(link[wished.end() :]):
         return True
