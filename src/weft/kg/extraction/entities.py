@@ -21,6 +21,7 @@ from weft.kg.evaluate.triples import LEAST
 from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.lists import in_lists, item_documents
 from weft.kg.extraction.model import vocabulary_and_schema
+from weft.kg.extraction.neighbours import less_of_neighbours
 from weft.kg.extraction.sections import in_sections
 from weft.kg.extraction.told import in_one_sentence
 from weft.kg.extraction.unsaid import less_unsaid
@@ -113,7 +114,8 @@ class EntityExtractor:
 
         A text with headings is read as a whole and section by section: :func:`weft.kg.extraction.sections.in_sections`;
         so are the items of lists, :func:`weft.kg.extraction.lists.in_lists`.
-        What is merely supposed, asked or denied is less sure: :func:`weft.kg.extraction.unsaid.less_unsaid`.
+        What is merely supposed, asked or denied is less sure: :func:`weft.kg.extraction.unsaid.less_unsaid`; so is what
+        connects two paragraphs' people: :func:`weft.kg.extraction.neighbours.less_of_neighbours`.
 
         Args:
             document: With its mentions; where it has none, a model that finds mentions looks for them.
@@ -130,7 +132,8 @@ class EntityExtractor:
         found = self._by_sections(document, batch_size, funnel)
         if self.confidence is not None:
             found = self._by_items(document, found, batch_size)
-        said = [fact for fact in less_unsaid(found, document) if fact.confidence >= least]
+        own = less_of_neighbours(less_unsaid(found, document), document)
+        said = [fact for fact in own if fact.confidence >= least]
         agreed = in_one_sentence(without_contradictions(said, self.schema), document)
         return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
 

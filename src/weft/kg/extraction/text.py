@@ -21,6 +21,7 @@ from weft.kg.extraction.corpus import Found, Source, add_listed
 from weft.kg.extraction.entities import SHARED, WINDOW, EntityExtractor
 from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
+from weft.kg.extraction.neighbours import RULES as NEIGHBOUR_RULES
 from weft.kg.extraction.sections import SECTION
 from weft.kg.extraction.tails import TailExtractor
 from weft.kg.extraction.unsaid import LONGEST, UNSAID
@@ -92,7 +93,11 @@ class TextLoader:
         """
         # On several threads sums come in another order, and the last bits of a confidence with them.
         torch.set_num_threads(1)
-        extractor, linker, versions = self._extractor(), None, list[object]([RULES, UNSAID_RULES, JOIN_RULES])
+        extractor, linker, versions = (
+            self._extractor(),
+            None,
+            list[object]([RULES, UNSAID_RULES, JOIN_RULES, NEIGHBOUR_RULES]),
+        )
         asked: tuple[Relation, ...] = ()
         if self.asked:
             if isinstance(extractor, TailExtractor):
