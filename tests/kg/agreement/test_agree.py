@@ -89,3 +89,16 @@ def test_the_shipped_schema_has_the_rules_of_its_relations() -> None:
     for rule, own in zip(SCHEMA.relations, shipped.relations, strict=True):
         for name in ("name", "both_ways", "inverse", "one_tail"):
             assert getattr(own, name) == getattr(rule, name), rule.name
+
+
+def test_nobody_is_the_parent_of_his_own_parent_nor_father_and_mother() -> None:
+    stated = [
+        fact("Gerald", "child", "Imogen", 0.8),
+        fact("Imogen", "child", "Gerald", 0.7),
+        fact("Gerald", "father", "Imogen", 0.6),
+        fact("Imogen", "father", "Gerald", 0.5),
+        fact("Imogen", "mother", "Gerald", 0.4),
+        fact("Imogen", "mother", "Dorothy", 0.3),
+    ]
+    kept = without_contradictions(stated, SCHEMA)
+    assert kept == [item for item in stated if item.confidence in (0.8, 0.5, 0.3)]

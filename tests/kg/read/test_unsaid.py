@@ -109,3 +109,15 @@ def test_what_one_speaker_asks(text: str, stated: bool) -> None:
     document = TextDocument("d", text, mentions)
     (found,) = less_unsaid([fact(text, "Lena Hart", "Oslo")], document)
     assert found.confidence == pytest.approx(0.9 if stated else UNSAID * 0.9)
+
+
+def test_a_daughter_is_no_parent_of_whom_the_text_goes_on_about() -> None:
+    """She is named nearer to a later mention of her father than to the one before."""
+    text = "Gerald died in 2013. He is survived by their daughter, Imogen. Gerald wrote a memoir."
+    mentions = (Mention(0, 6, 0, "Gerald"), Mention(55, 61, 1, "Imogen"), Mention(63, 69, 0, "Gerald"))
+    assert [text[item.start : item.end] for item in mentions] == ["Gerald", "Imogen", "Gerald"]
+    for head, tail, sure in (("Imogen", "Gerald", UNSAID * 0.9), ("Gerald", "Imogen", 0.9)):
+        places = {"Gerald": (63, 69), "Imogen": (55, 61)}
+        stated = EntityFact(head, "child", tail, 0.9, places[head], places[tail], (0, len(text)))
+        (found,) = less_unsaid([stated], TextDocument("d", text, mentions))
+        assert found.confidence == pytest.approx(sure)

@@ -36,6 +36,8 @@ class Stated(Protocol):
 
 
 Fact = TypeVar("Fact", bound=Stated)
+_PARENTS = {"child": True, "father": False, "mother": False}
+"""Relations of a parent and a child, and whether the head is the parent."""
 
 
 def with_inverses(margin: Tensor, inverses: Mapping[int, int]) -> Tensor:
@@ -58,7 +60,8 @@ def without_contradictions(facts: Sequence[Fact], schema: Schema) -> list[Fact]:
 
     A relation that has an inverse other than itself holds one way alone. Of the tails of a relation with ``one_tail``
     the surest stays, and those that another fact connects with it, as the country of a place of birth, or that are the
-    same time said more or less exactly, as 1943 and July 1943.
+    same time said more or less exactly, as 1943 and July 1943. Nobody is the parent of his own parent, nor father and
+    mother of one child.
 
     Args:
         facts: Each once.
@@ -68,8 +71,15 @@ def without_contradictions(facts: Sequence[Fact], schema: Schema) -> list[Fact]:
     connected = {frozenset((fact.head, fact.tail)) for fact in facts}
     only: dict[tuple[str, str], str] = {}
     kept: set[tuple[str, str, str]] = set()
+    parents: set[tuple[str, str]] = set()
     for fact in sorted(facts, key=lambda item: (-item.confidence, item.head, item.relation, item.tail)):
         rule = rules[fact.relation]
+        if fact.relation in _PARENTS:
+            pair = (fact.head, fact.tail) if _PARENTS[fact.relation] else (fact.tail, fact.head)
+            other = {"father": "mother", "mother": "father"}.get(fact.relation)
+            if pair[::-1] in parents or (other and (fact.head, other, fact.tail) in kept):
+                continue
+            parents.add(pair)
         if rule.inverse and (fact.tail, fact.relation, fact.head) in kept:
             continue
         if rule.one_tail:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from weft.kg.extraction.entity_fact import EntityFact, Span
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.kin import may_be
+from weft.kg.read.kin_order import KINSHIP, is_turned
 from weft.kg.read.sentences import sentence_starts
 from weft.kg.read.unsaid import SPEAKER, says_nothing
 
@@ -17,7 +18,7 @@ UNSAID = 0.2
 """What is left of a confidence: of the sentences that the rules were made by, none states what it seems to."""
 LONGEST = 2_000
 """Characters of a sentence that the rules look at; what is longer is a list or a table without full stops."""
-RULES = 3
+RULES = 4
 """Counts up where the rules say otherwise than before: stores are read anew."""
 
 
@@ -25,7 +26,8 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
     """The facts, less sure where every sentence with both names says nothing of them.
 
         c' = 0.2 c        of each sentence that names head and tail :func:`weft.kg.read.unsaid.says_nothing` holds, or
-                          :func:`weft.kg.read.kin.may_be` does not
+                          :func:`weft.kg.read.kin.may_be` does not; or
+                          :func:`weft.kg.read.kin_order.is_turned` does where the later of both is first named
 
     What another speaker says is another sentence, though no full stop may stand before. What is longer than any
     sentence is taken at its word: a question mark at the end of a list of a thousand lines asks nothing of the first.
@@ -39,7 +41,9 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
     starts = sorted({*(document.sentences or sentence_starts(text)), *spoken} - {0})
     edges = [0, *starts, len(text)]
     named: dict[str, dict[int, list[Span]]] = defaultdict(lambda: defaultdict(list))
-    for mention in document.mentions:
+    every: dict[str, list[Span]] = defaultdict(list)
+    for mention in sorted(document.mentions):
+        every[mention.name].append((mention.start, mention.end))
         sentence = bisect_right(starts, mention.start)
         named[mention.name][sentence].append((mention.start, mention.end))
 
@@ -48,7 +52,21 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
         said = text[start:end], _within(one, start), _within(other, start)
         return says_nothing(*said) or not may_be(relation, *said)
 
+    def turned(fact: EntityFact) -> bool:
+        head, tail = every[fact.head], every[fact.tail]
+        if fact.relation not in KINSHIP or not head or not tail:
+            return False
+        introduced = max(head[0], tail[0])
+        tail_later = introduced == tail[0]
+        before = [place for place in (head if tail_later else tail) if place < introduced]
+        if not before:
+            return False
+        ends = (before[-1], introduced) if tail_later else (introduced, before[-1])
+        return is_turned(fact.relation, text, *ends)
+
     def unsaid(fact: EntityFact) -> bool:
+        if turned(fact):
+            return True
         head, tail = named[fact.head], named[fact.tail]
         both = sorted(head.keys() & tail.keys())
         if any(edges[number + 1] - edges[number] > LONGEST for number in both):

@@ -11,7 +11,7 @@ from typing import Literal
 
 Kin = Literal["spouse", "child", "sibling", "parent", "other"]
 
-_WORDS: dict[Kin, str] = {
+WORDS: dict[Kin, str] = {
     "spouse": r"(?:late |ex-|former )?(?:husband|wife|widow|widower|spouse|partner|fiancée?)",
     "child": r"(?:step|adopted |(?:eld|young|old)e(?:r|st) |only |twin )?(?:sons?|daughters?|child|children)",
     "sibling": r"(?:half-|step|elder |older |younger |twin |late )?(?:brothers?|sisters?|siblings?|twins?)",
@@ -19,7 +19,7 @@ _WORDS: dict[Kin, str] = {
     "other": r"(?:great-)?(?:grand\w+|cousins?|niece|nieces|nephews?|aunts?|uncles?|\w+-in-law|god\w+)",
 }
 _NAMES = r"(?:,?\s+(?:(?:and|&|van|von|de|of)\s+)*(?:\(?[A-Z][\w'’.-]*\)?(?:\s+|\s*,\s*|$))*(?:and\s+)?)"
-_OF_KIN = "|".join(f"(?P<{kin}>{words})" for kin, words in _WORDS.items())
+_OF_KIN = "|".join(f"(?P<{kin}>{words})" for kin, words in WORDS.items())
 _INTRODUCED = re.compile(rf"(?:\b(?P<whose>his|her|their|my|our)\s+)?\b(?:{_OF_KIN}){_NAMES}$")
 _MAY: dict[str, frozenset[frozenset[Kin]]] = {
     "spouse": frozenset({frozenset(("parent",))}),
@@ -41,7 +41,7 @@ _MAY: dict[str, frozenset[frozenset[Kin]]] = {
 
 
 _LETTERS = r"[^\W\d_][\w'’-]*"
-_KIN = "|".join(_WORDS.values())
+_KIN = "|".join(WORDS.values())
 _RELATIVE = re.compile(
     rf"\b(?:{_KIN})\b(?:,|\s+(?:of|was|is|called|named))?\s+(?:(?:the|an?|late|Dr|Sir|Mrs?|Ms)\.?\s+)?"
     rf"(?:{_LETTERS}\s+){{0,2}}(?:{_LETTERS},\s+)?$"
@@ -87,4 +87,4 @@ def may_be(relation: str, sentence: str, first: tuple[int, int], second: tuple[i
         return True
     if other["whose"] is not None and other["whose"] != one["whose"]:
         return True  # "his mother Ada and her brother Karl": he may be Ada's
-    return frozenset(kin for kin in _WORDS if one[kin] or other[kin]) in _MAY[relation]
+    return frozenset(kin for kin in WORDS if one[kin] or other[kin]) in _MAY[relation]
