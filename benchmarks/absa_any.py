@@ -30,6 +30,7 @@ DOMAINS = ("hotel", "phone", "food", "laptop", "restaurant", "coursera", "sight"
 EXAMPLES = Path(__file__).parents[1] / "examples/absa"
 QUESTIONS = {
     "": "questions-ninth.csv",
+    " (eighteenth)": "questions-eighteenth.csv",
     " (seventeenth)": "questions-seventeenth.csv",
     " (sixteenth)": "questions-sixteenth.csv",
     " (fifteenth)": "questions-fifteenth.csv",

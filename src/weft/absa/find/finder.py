@@ -16,7 +16,7 @@ from weft.absa.find.grouping import Grouping, Said
 from weft.absa.find.items import judging_alone
 from weft.absa.find.nearby import Places, by_category
 from weft.absa.find.places import items_of, name_in, passages, sides_below_heads, with_items, within
-from weft.absa.find.spans import Span, nearest, spans_of_windows
+from weft.absa.find.spans import Span, nearest, spans_of_windows, words_as_read
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence, Side
 from weft.absa.represent.meant import named_by_layout
@@ -250,7 +250,10 @@ class Finder:
 
         Of the item of a list the others say nothing: it stands alone.
         """
-        edges, meant = [*sentence_begins(text), len(text)], self._meant(text, terms)
+        edges, meant = (
+            [*sentence_begins(text), len(text)],
+            words_as_read(self.asker.representation.mended(text), text, terms),
+        )
         for term in terms:
             if term.kind == "item":
                 yield Said(meant[term], text[term.start : term.stop], 0, term.stop - term.start)
@@ -258,18 +261,6 @@ class Finder:
             start = edges[bisect_right(edges, term.start) - 1]
             stop = edges[max(1, bisect_left(edges, term.stop))]
             yield Said(meant[term], text[start:stop], term.start - start, term.stop - start)
-
-    def _meant(self, text: str, terms: Sequence[Span]) -> dict[Span, str]:
-        """The words of each term as they are read."""
-        slips = self.asker.representation.mended(text)
-        found: dict[Span, str] = {}
-        for term in terms:
-            words, at = "", term.start
-            for start, stop, word in slips:
-                if term.start <= start and stop <= term.stop:
-                    words, at = words + text[at:start] + word, stop
-            found[term] = words + text[at : term.stop]
-        return found
 
     def _questions(self, text: str, terms: Sequence[Span]) -> Sentence:
         contexts = [Context(text[term.start : term.stop]) for term in terms]
@@ -296,7 +287,7 @@ class Finder:
             if span.kind == "opinion":
                 judging.setdefault(nearest(shown, span, terms), []).append(span)
         covered = set[str]()
-        meant = self._meant(text, terms)
+        meant = words_as_read(self.asker.representation.mended(text), text, terms)
         told: dict[tuple[str, tuple[int, int], str], Finding] = {}
         for place, (passage, row) in said.items():
             term = terms[place]

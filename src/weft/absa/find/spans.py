@@ -136,3 +136,15 @@ _BEFORE = 8
 """Characters before a word among which the end of what stands there is looked for."""
 _SENTENCE = re.compile(r"[.!?…]")
 _CLAUSE = re.compile(r"[.!?…;:]|,? \b(?:but|while|whereas|although|though|however|yet)\b", re.IGNORECASE)
+
+
+def words_as_read(slips: Sequence[tuple[int, int, str]], text: str, terms: Sequence[Span]) -> dict[Span, str]:
+    """The words of each term with what is likely meant in place of slips: first character, last + 1, word."""
+    found: dict[Span, str] = {}
+    for term in terms:
+        words, at = "", term.start
+        for start, stop, word in slips:
+            if term.start <= start and stop <= term.stop:
+                words, at = words + text[at:start] + word, stop
+        found[term] = words + text[at : term.stop]
+    return found
