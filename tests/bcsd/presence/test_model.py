@@ -75,6 +75,15 @@ def test_coefficients_must_fit(fitted, tmp_path):
         load_presence(tmp_path / "search.json")
 
 
+def test_what_another_version_fitted_is_refused(fitted, tmp_path):
+    place = tmp_path / "search.json"
+    save_presence(Presence(fitted, fitted, model="one"), place)
+    place.write_text(place.read_text().replace('"schema": 2', '"schema": 1'))
+    with pytest.raises(CheckpointError, match="another version of weft: its schema is 1, not 2") as caught:
+        load_presence(place)
+    assert "calibrate --search" in str(caught.value.hint)
+
+
 def test_few_functions_are_judged_alone_and_many_together(fitted):
     some = known("scattered", 1).leads
     alone, here = fitted(some[: TOGETHER - 1])

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILE_NAME = "search.json"
+#: Counts up where features say something else: 2 since ``company`` is a share and no number.
+_SCHEMA = 2
 #: From so many functions of a file on, each is also seen among the others.
 TOGETHER = 10
 _ANEW = "`weft bcsd calibrate --search` makes it anew"
@@ -110,7 +112,7 @@ def save_presence(presence: Presence, path: str | Path) -> None:
         name: {field: Logistic(**values).to_json() for field, values in asdict(part).items()}
         for name, part in (("lifted", presence.lifted), ("tokens", presence.tokens))
     }
-    write_json(path, {"schema": 1, "model": presence.model, **parts})
+    write_json(path, {"schema": _SCHEMA, "model": presence.model, **parts})
 
 
 def load_presence(path: str | Path) -> Presence:
@@ -121,6 +123,10 @@ def load_presence(path: str | Path) -> Presence:
     """
     try:
         record: Any = read_json(path)
+        if record["schema"] != _SCHEMA:
+            raise InputError(
+                f"fitted by another version of weft: its schema is {record['schema']!r}, not {_SCHEMA}"
+            )
         parts = {
             name: Fitted(
                 **{field: Logistic.from_json(value, str(path)) for field, value in record[name].items()}
