@@ -73,7 +73,7 @@ def test_a_name_with_a_colon_is_not_cut(tmp_path: Path) -> None:
     assert [source.document for source in text_sources(tmp_path, "c", met)] == ["c/nothing: here.txt"]
     assert [(place, why.partition(" (")[0]) for place, why in met.failures] == [
         ("Re: the bridge.txt", "not UTF-8: unexpected end of data at byte 3"),
-        ("a: b.jsonl:1", "not an object with a 'text'"),
+        ("a: b.jsonl:1", "not an object that has 'text'"),
     ]
 
 

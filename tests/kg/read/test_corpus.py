@@ -369,8 +369,8 @@ def test_the_key_of_the_text_is_named(tmp_path: Path) -> None:
     read = read_corpus([tmp_path], funnel, text_column="description")
     assert [(item.id, item.text) for item in read] == [("7", "Ida.")]
     assert funnel.listed["lines that cannot be read"] == [
-        "a.jsonl:2: not an object with a 'description' (it has the texts 'body'; --text-column names one)",
-        "a.jsonl:3: not an object with a 'description'",
+        "a.jsonl:2: not an object that has 'description' (it has the texts 'body'; --text-column names one)",
+        "a.jsonl:3: not an object that has 'description'",
     ]
     funnel = Funnel()
     assert list(read_corpus([tmp_path], funnel, text_column="descripton")) == []

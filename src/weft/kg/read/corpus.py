@@ -192,7 +192,7 @@ def parse_line(line: str, default_id: str, funnel: Funnel, text_column: str = TE
     """
     record = parse_json(line, "")
     if not isinstance(record, dict) or not isinstance(record.get(text_column), str):
-        raise InputError(f"not an object with a {text_column!r}{_other_texts(record, text_column)}")
+        raise InputError(f"not an object that has {text_column!r}{_other_texts(record, text_column)}")
     text, name, given = record[text_column], record.get("id"), record.get("mentions")
     if name is None or (isinstance(name, str) and not name.strip()):
         name = default_id
