@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
+from weft.absa.read.nested import text_paths
 from weft.absa.read.table import Format, read_rows
 from weft.absa.records import NONE, UNKNOWN, Context, Corpus, Problems, Sentence, is_blank
 from weft.errors import InputError
@@ -163,6 +164,9 @@ def given_cell(cells: Mapping[str, Any], column: str) -> str:
         InputError: It is not text, or it is empty.
     """
     value = cells.get(column)
+    if isinstance(value, dict):
+        texts = ", ".join(map(repr, text_paths(column, cast("dict[str, Any]", value)))) or "no text"
+        raise InputError(f"column {column!r} holds an object; in it there is {texts}")
     if not isinstance(value, str):
         raise InputError(f"column {column!r} holds {value!r}, not text")
     if is_blank(value):

@@ -111,16 +111,25 @@ def _way_out(header: Sequence[str], missing: Sequence[str]) -> str | None:
     """What to do where columns are not there: many lack no more than a letter's case or have a blank around."""
     if any("\0" in name for name in header):
         return "it seems to be UTF-16 without its mark: `iconv -f utf-16le -t utf-8` converts it"
-    alike = {_plain(name): name for name in reversed(header)}
-    near = [
-        (name, alike.get(_plain(name)) or next(iter(get_close_matches(name[:_SHOWN], header, n=1)), None))
-        for name in missing
-    ]
+    near = [(name, _nearest(name, header)) for name in missing]
     meant = ", ".join(f"{other!r} for {name!r}" for name, other in near if other is not None)
     named = "--text-column names another" if missing == [TEXT] and header else None
     if not meant:
         return named
     return f"did you mean {meant}?" if named is None else f"did you mean {meant}? {named}"
+
+
+def _nearest(name: str, header: Sequence[str]) -> str | None:
+    """The column that is likely meant, for its whole name or, of a path such as "review.text", for the last one."""
+    last = {header_name.rpartition(".")[2]: header_name for header_name in reversed(header)}
+    alike = {_plain(end): other for end, other in last.items()} | {
+        _plain(other): other for other in reversed(header)
+    }
+    if _plain(name) in alike:
+        return alike[_plain(name)]
+    near = get_close_matches(name[:_SHOWN], header, n=1)
+    ends = get_close_matches(name[:_SHOWN], last, n=1)
+    return near[0] if near else last[ends[0]] if ends else None
 
 
 def _plain(name: str) -> str:

@@ -17,6 +17,7 @@ from shlex import quote
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
+from weft.absa.read.nested import paths, with_paths
 from weft.absa.read.separated import SEPARATORS, TEXT, TableRow, check_columns, separated
 from weft.absa.records import NOT_UTF8, is_utf8
 from weft.errors import ConfigError, InputError, MissingExtraError
@@ -95,6 +96,8 @@ def read_rows(
         path: A file, or ``"-"`` for standard input (then plain lines unless ``form`` says otherwise).
         columns: The columns that must exist. A CSV row with a missing or a surplus field, a broken JSON line and text
             that is not UTF-8 come as rows with a ``problem``. UTF-16 that opens with its mark is read as well.
+            Of JSON lines and Parquet one may be the path of a cell inside objects, see
+            :mod:`weft.absa.read.nested`.
         form: The format; by default what the suffix says. ``"lines"`` has one column, ``"text"``. The fields of a CSV
             file stand between commas, semicolons or tabs, see :func:`weft.absa.read.separated.separated`.
         left_out: Those of the columns that a row of JSON lines may lack, if some row has them.
@@ -135,7 +138,7 @@ def _rows(
             tabs = path.lower().endswith(".tsv")
             rows = separated(stream, where, columns, ("\t",) if tabs else SEPARATORS, LINE_CHARACTERS)
         elif chosen == "jsonl":
-            rows = _jsonl(stream, where, columns, left_out)
+            rows = _jsonl(stream, where, columns, also, left_out)
         else:
             rows = map(_plain, count(1), stream)
         yield from map(_utf8, rows)
@@ -162,7 +165,7 @@ def _utf8(row: TableRow) -> TableRow:
 
 
 def _jsonl(
-    stream: Iterator[str], path: str, columns: Sequence[str], left_out: Sequence[str]
+    stream: Iterator[str], path: str, columns: Sequence[str], also: Sequence[str], left_out: Sequence[str]
 ) -> Iterator[TableRow]:
     lacking: Mapping[str, Any] | None = None
     unseen = dict.fromkeys(left_out)
@@ -187,6 +190,7 @@ def _jsonl(
         if not isinstance(cells, dict):
             yield TableRow(number, {}, f"a JSON {type(cells).__name__}, not an object")
             continue
+        cells = with_paths(cells, [*columns, *also])
         missing = [column for column in columns if column not in cells and column not in left_out]
         unseen = {column: None for column in unseen if column not in cells}
         if missing:
@@ -197,9 +201,9 @@ def _jsonl(
             shown = cells
             yield TableRow(number, cells)
     if lacking is not None and not used:
-        check_columns(list(lacking), columns, path)
+        check_columns(paths(lacking), [column for column in columns if column not in lacking], path)
     if used and unseen:
-        check_columns(list(shown), list(unseen), path)
+        check_columns(paths(shown), list(unseen), path)
 
 
 def _parquet(path: Path, columns: Sequence[str], also: Sequence[str]) -> Iterator[TableRow]:
@@ -214,18 +218,29 @@ def _parquet(path: Path, columns: Sequence[str], also: Sequence[str]) -> Iterato
     except pyarrow.ArrowInvalid as error:
         raise InputError("not a Parquet file", where=str(path)) from error
     with source:
-        there, number = source.schema_arrow.names, 0
+        there, number = [*source.schema_arrow.names, *_inside(source.schema_arrow, "")], 0
         check_columns(there, columns, str(path))
         taken = [*columns, *(name for name in also if name in there)]
         try:
             for batch in source.iter_batches(batch_size=_PARQUET_BATCH, columns=taken):
                 for cells, problem in _cells(batch):
                     number += 1
-                    yield TableRow(number, cells, problem)
+                    yield TableRow(number, with_paths(cells, taken), problem)
         except (OSError, pyarrow.ArrowException) as error:
             # What lies behind a damaged page cannot be found; the rows before it were read.
             what = str(error).splitlines()[0]
             yield TableRow(number + 1, {}, f"the file is damaged from here on: {what}")
+
+
+def _inside(fields: Any, before: str) -> Iterator[str]:
+    """The paths of what stands inside the objects of a schema, or of one such object."""
+    from pyarrow import types
+
+    for field in fields:
+        if before:
+            yield f"{before}{field.name}"
+        if types.is_struct(field.type):
+            yield from _inside(field.type, f"{before}{field.name}.")
 
 
 def _cells(batch: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
