@@ -227,11 +227,14 @@ def test_an_output_that_cannot_be_opened(tmp_path):
         ("t.csv", '\ufeff"text";"a place, any"\n"a; b";Hotel\n', {"text": "a; b", "a place, any": "Hotel"}),
         ("t.csv", "text\tplace\na; b, c\tHotel\n", {"text": "a; b, c", "place": "Hotel"}),
         ("t.csv", "place;no,text\nHotel;1,a; b\n", {"place;no": "Hotel;1", "text": "a; b"}),
-        ("t.csv", "text\na; b\n", {"text": "a; b"}),
+        ("t.csv", "score|text\n3|a, b; c\n", {"score": "3", "text": "a, b; c"}),
+        ("t.csv", "n|text|a,b\n3|x|y\n", {"n": "3", "text": "x", "a,b": "y"}),
+        ("t.csv", "text,a|b\nx|y,z\n", {"text": "x|y", "a|b": "z"}),
+        ("t.csv", "text\na; b | c\n", {"text": "a; b | c"}),
         ("t.tsv", "text\tno;text\na;b\tc\n", {"text": "a;b", "no;text": "c"}),
     ],
 )
-def test_fields_between_semicolons_or_tabs(tmp_path, name, content, cells):
+def test_fields_between_semicolons_tabs_or_pipes(tmp_path, name, content, cells):
     file = tmp_path / name
     file.write_text(content, encoding="utf-8")
     assert list(read_rows(str(file), ["text"])) == [TableRow(1, cells)]
@@ -239,7 +242,7 @@ def test_fields_between_semicolons_or_tabs(tmp_path, name, content, cells):
 
 def test_a_header_may_have_line_breaks(tmp_path):
     file = tmp_path / "t.csv"
-    for mark in (",", ";", "\t"):
+    for mark in (",", ";", "\t", "|"):
         lines = [["id", '"Your review\n(required)"', "text"], ["short"], ["1", '"x\ny"', "good"]]
         file.write_text("".join(mark.join(line) + "\n" for line in lines), encoding="utf-8")
         rows = list(read_rows(str(file), ["text"]))
@@ -291,14 +294,15 @@ def test_an_open_quote_costs_its_own_row_alone(tmp_path):
     assert [row.cells.get("text") for row in read_rows(str(file), ["text"])] == ["a", None, "c"]
 
 
-def test_between_tabs_quotes_may_be_the_texts_own(tmp_path):
+def test_between_tabs_or_pipes_quotes_may_be_the_texts_own(tmp_path):
     """As in exports whose programs quote nothing; one that closes further down would swallow rows without a word."""
     texts = ["fine", '"Best" buy', '"open', '15" wide', 'the 15"', "x\ny", '"also open', "last"]
     quoted = [f'"{text}"' if "\n" in text else text for text in texts]
     rows = [f"{number:03}\t{text}\t5\n" for number, text in enumerate(quoted, start=1)]
-    for name in ("t.tsv", "t.csv"):
+    content = "id\ttext\tstars\n" + "".join(rows)
+    for name, mark in (("t.tsv", "\t"), ("t.csv", "\t"), ("p.csv", "|")):
         file = tmp_path / name
-        file.write_text("id\ttext\tstars\n" + "".join(rows), encoding="utf-8")
+        file.write_text(content.replace("\t", mark), encoding="utf-8")
         found = list(read_rows(str(file), ["text"]))
         assert [(row.number, row.cells.get("text"), row.problem) for row in found] == [
             (number, text, None) for number, text in enumerate(texts, start=1)
@@ -333,9 +337,10 @@ def test_plain_lines_have_no_columns(tmp_path, monkeypatch):
 
 def test_a_column_that_no_separator_gives_is_named_beside_those_that_are_there(tmp_path):
     file = tmp_path / "t.csv"
-    file.write_text("review;place\na, b;Hotel\n", encoding="utf-8")
-    with pytest.raises(InputError, match="no column 'text'; there are 'review', 'place'"):
-        next(read_rows(str(file), ["text"]))
+    for mark in (";", "|"):
+        file.write_text(f"review{mark}place\na, b{mark}Hotel\n", encoding="utf-8")
+        with pytest.raises(InputError, match="no column 'text'; there are 'review', 'place'"):
+            next(read_rows(str(file), ["text"]))
 
 
 def test_a_workbook_is_told_how_to_become_a_table(tmp_path):

@@ -1,4 +1,4 @@
-"""Rows of CSV: fields between commas, semicolons or tabs, quotes that are not closed among them."""
+"""Rows of CSV: fields between commas, semicolons, tabs or pipes, quotes that are not closed among them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from weft.platform.reading import FIELD_CHARACTERS, MEBIBYTE, csv_reader
 
 TEXT = "text"
 """The column of texts, where none is named."""
-SEPARATORS = (",", ";", "\t")
+SEPARATORS = (",", ";", "\t", "|")
 """Between the fields of a CSV file, in the order of trial: programs set to other languages than English write
-semicolons."""
-_TAB = "\t"
+semicolons, databases pipes."""
+_UNQUOTED = ("\t", "|")
+"""Those between which many programs write no quotes: a text has hardly ever such a character."""
 _HEADER_LINES = 1000
 _SHOWN = 100
 """So many characters of a name are compared."""
@@ -144,7 +145,7 @@ def separated(
     Its fields stand between what a first line ``sep=;`` names, else between the first separator by which the header has
     the columns. Empty lines count as rows; in a table of one column they are empty cells, else passed over. A line with
     a quote that is not closed is a row with a ``problem``, and what it would swallow is read by itself. Between tabs
-    such a line is a row as it stands: many programs write no quotes there, and those in a field are the text's.
+    or pipes such a line is a row as it stands: many programs write no quotes there, so those in a field are its own.
 
     Args:
         stream: The lines.
@@ -184,7 +185,9 @@ def separated(
         except csv.Error as error:
             problem = f"not CSV: {error}"
         number += 1
-        plain = None if separator != _TAB else _between_tabs(lines.taken, len(header), problem is None)
+        plain = None
+        if separator in _UNQUOTED:
+            plain = _as_it_stands(lines.taken, separator, len(header), problem is None)
         if (problem is not None or plain is not None) and len(lines.taken) > 1:
             if lines.again():
                 problem = f"{problem}; a quote in it is not closed"
@@ -211,18 +214,19 @@ def separated(
         number += lost
 
 
-def _between_tabs(lines: Sequence[str], count: int, read: bool) -> list[str] | None:
+def _as_it_stands(lines: Sequence[str], separator: str, count: int, read: bool) -> list[str] | None:
     """The fields of a record's first line where its quotes are the text's and no marks of CSV; else None.
 
     Args:
         lines: Of the record.
+        separator: What stands between fields.
         count: Fields of the header.
         read: Whether it could be read as CSV: then it is one record unless each line has as many fields as the header,
-            three at least, for a cell may hold a line break and a tab.
+            three at least, for a cell may hold a line break and a separator.
     """
     if read and (len(lines) < 2 or count < _TELLING):
         return None
-    first, *others = (line.rstrip("\r\n").split(_TAB) for line in lines)
+    first, *others = (line.rstrip("\r\n").split(separator) for line in lines)
     if len(first) != count or (read and any(len(fields) != count for fields in others)):
         return None
     return first

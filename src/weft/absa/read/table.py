@@ -99,7 +99,7 @@ def read_rows(
             Of JSON lines and Parquet one may be the path of a cell inside objects, see
             :mod:`weft.absa.read.nested`.
         form: The format; by default what the suffix says. ``"lines"`` has one column, ``"text"``. The fields of a CSV
-            file stand between commas, semicolons or tabs, see :func:`weft.absa.read.separated.separated`.
+            file stand between commas, semicolons, tabs or pipes, see :func:`weft.absa.read.separated.separated`.
         left_out: Those of the columns that a row of JSON lines may lack, if some row has them.
         also: Further columns, which a Parquet file is read for where it has them; other rows have all of theirs.
 
