@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.absa.read.separated import TEXT, TableRow
+from weft.absa.read.wordless import Wordless
 from weft.absa.records import SIDES, Side, is_blank
 from weft.errors import ConfigError, InputError, counted
 
@@ -42,6 +43,7 @@ class Fields:
     by: str | None = None
     empty: int = field(default=0, init=False)
     all: int = field(default=0, init=False)
+    _wordless: Wordless = field(default_factory=Wordless, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.side is not None and (self.pros or self.cons):
@@ -82,7 +84,10 @@ class Fields:
         if self.by is not None:
             rows = (replace(row, group=_group(row.cells.get(self.by))) for row in rows)
         if not self.several:
-            yield from (replace(row, side=self.side) for row in rows)
+            for row in rows:
+                if row.problem is None and not _is_empty(row.cells.get(self.single)):
+                    self._wordless.look(row.cells, self.single)
+                yield replace(row, side=self.side)
             return
         given: list[tuple[str, Side | None]] = [(self.text, None)] if self.text else []
         for side, names in zip(SIDES, (self.pros, self.cons), strict=True):
@@ -94,13 +99,12 @@ class Fields:
                 yield row
                 continue
             for name, side in given:
-                cell = row.cells.get(name)
                 self.all += 1
-                nan = isinstance(cell, float) and cell != cell
-                if cell is None or nan or (isinstance(cell, str) and is_blank(cell)):
+                if _is_empty(row.cells.get(name)):
                     self.empty += 1
                 else:
                     some = True
+                    self._wordless.look(row.cells, name)
                     yield replace(row, column=name, side=side)
         if not some:
             raise InputError(f"nobody filled in {' or '.join(map(repr, self.columns))}")
@@ -112,12 +116,22 @@ class Fields:
 
     def lines(self) -> list[str]:
         """What there is to say, a line each."""
-        return [f"{self.empty:,} of {counted(self.all, 'field')} empty"] if self.empty else []
+        empty = [f"{self.empty:,} of {counted(self.all, 'field')} empty"] if self.empty else []
+        return empty + self._wordless.lines()
+
+
+def _is_empty(cell: object) -> bool:
+    """Whether nobody filled in a cell, as formats tell it."""
+    return (
+        cell is None
+        or (isinstance(cell, float) and cell != cell)
+        or (isinstance(cell, str) and is_blank(cell))
+    )
 
 
 def _group(cell: object) -> str:
     """What a cell says of its row's group, in one line; nothing where it is empty."""
-    if cell is None or (isinstance(cell, float) and cell != cell):
+    if _is_empty(cell):
         return ""
     return f"{cell:.15g}" if isinstance(cell, float) else " ".join(str(cell).split())
 
