@@ -57,6 +57,34 @@ def test_names_addresses_compounds_and_other_languages_stay(text: str) -> None:
     assert english().slips(text) == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das WLAN ist mies but the trainers are great",
+        "Das Personal hier ist super but the showers are cold",
+        "Leider war das Essen kalt, staff were lovely though",
+        "great gym, leider ist die Sauna immer voll",
+        "Preise zu hoch but I like the classes",
+        "THE TRAINERS ARE GREAT ABER DAS WLAN IST MIES",
+    ],
+)
+def test_german_among_english_stays(text: str) -> None:
+    assert english().slips(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Das WLAN ist mies but the batery is amazng", "battery amazing"),
+        ("im dissapointed, the staff at Zum Adler is wird", "disappointed weird"),
+        ("it was sehr gut. Freindly staff", "friendly"),
+        ("sono as you open it", "soon"),
+    ],
+)
+def test_slips_beside_no_german_are_read_as_what_is_meant(written: str, meant: str) -> None:
+    assert " ".join(slip.word for slip in english().slips(written)) == meant
+
+
 def test_no_known_word_is_read_as_another() -> None:
     words = english()
     assert len(words.rank) > 50_000

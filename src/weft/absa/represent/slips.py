@@ -82,6 +82,14 @@ _CAPITALS = re.compile("[A-Z]+")
 _STRETCHED = re.compile(r"(.)\1\1+")
 _BETWEEN = 16
 """Characters before a word among which the end of a sentence is looked for."""
+_WORD_BEFORE = re.compile(r"([^\W\d_]+)[ \t]+\Z")
+_WORD_BEHIND = re.compile(r"[ \t]+([^\W\d_]+)")
+_GRAMMAR = (
+    "aber alles auch beim eine einem einen einer einfach für gibt haben hier immer ist kein keine keinen leider "
+    "mehr nicht nichts noch schlecht schon sehr sind und viel viele wenig wieder wir wurde wurden ziemlich zu"
+)
+_GERMAN = frozenset(_GRAMMAR.split())
+"""Words of German that English has not; none of names ("zur"), of chats ("im"), nor a usual slip ("wird", "oder")."""
 _BEGINS = re.compile(r"(?:\A|[.!?…\n])\W*\Z")
 
 
@@ -217,7 +225,8 @@ class Words:
         A word with a capital may be a name: it is read as another at the beginning of a sentence alone, and there only
         where little speaks against it; what has a capital elsewhere in the text stays in every place. In a text of
         capitals case says nothing. A text of which more than a third is neither known, nor one edit away from what is,
-        nor two words run together, is in another language, or about what no list has, and stays.
+        nor two words run together, is in another language, or about what no list has, and stays. So do words of German
+        grammar ("leider") in other texts, and what stands beside one ("ist mies").
 
         Args:
             text: The text.
@@ -231,7 +240,9 @@ class Words:
             " " in slip.word or slip.word == self.near(small[slip.start : slip.stop].lower())
             for slip in found
         )
-        return () if len(unknown) - sure > max(1, len(words) // 3) else found
+        if len(unknown) - sure > max(1, len(words) // 3):
+            return ()
+        return tuple(slip for slip in found if not _in_german(small, slip))
 
     def _mended(self, text: str, unknown: list[re.Match[str]]) -> Iterator[Slip]:
         capitals = [match for match in unknown if not match[0].islower()]
@@ -312,6 +323,14 @@ def _begins(text: str, at: int) -> bool:
     """Whether a word that stands there begins a sentence."""
     before = text[max(0, at - _BETWEEN) : at]
     return _BEGINS.search(before if at < _BETWEEN else f"x{before}") is not None
+
+
+def _in_german(text: str, slip: Slip) -> bool:
+    """Whether a word is of German grammar, or stands beside one that is, with nothing but spaces between."""
+    before = _WORD_BEFORE.search(text, max(0, slip.start - _BETWEEN), slip.start)
+    behind = _WORD_BEHIND.match(text, slip.stop)
+    words = [text[slip.start : slip.stop], *(found[1] for found in (before, behind) if found is not None)]
+    return any(word.lower() in _GERMAN for word in words)
 
 
 def _near(word: str) -> set[str]:
