@@ -121,11 +121,13 @@ def test_two_functions_that_want_one_hit():
 def test_company_is_the_share_of_the_others_of_the_library():
     some = leads([[0], [1], [2], [3]], [[1.0]] * 4, "abcd", ["z", "z", "z", "y"])
     right = np.array([0.9, 0.5, 0.1, 0.7])
-    shares = np.array([0.7 / 3, 1.1 / 3, 1.5 / 3, PRESENT])
+    shares = np.array([1.1 / 7, 1.5 / 7, 1.9 / 7, PRESENT])
     np.testing.assert_allclose(company(some, right)[:, 0], np.log(shares / (1 - shares)))
     # Ten times as many functions, of which the same share is right, say the same.
     many = leads([[n] for n in range(400)], [[1.0]] * 400, "a" * 400, ["z"] * 400)
     few = company(many[:40], np.tile([1.0, 0.0, 0.0, 0.0], 10))
     assert company(many, np.tile([1.0, 0.0, 0.0, 0.0], 100))[:, 0] == pytest.approx(few[0, 0], abs=0.3)
+    # Three alone lift one another little, be they ever so sure.
+    assert company(some[:3], np.array([0.9, 0.9, 0.9]))[:, 0].max() < 0
     assert company([], np.zeros(0)).shape == (0, 1)
     assert contest([]).shape == (0, 2)

@@ -30,6 +30,8 @@ AGREEING = ("agreement", "agreement_lead")
 COMPANY = ("company",)
 #: Share of the functions that are in an index, as far as nothing is known of file and index.
 PRESENT = 0.1
+#: So many more leads are thought to be in each library, so that a few do not lift one another.
+_FURTHER = 5
 #: Between these a margin counts.
 LEAST, MOST = -0.2, 0.3
 #: So many of the nearest functions of other code say how crowded a place is.
@@ -229,10 +231,10 @@ def contest(leads: list[Lead]) -> NDArray[np.float64]:
 def company(leads: list[Lead], right: NDArray[np.float64]) -> NDArray[np.float64]:
     """Which share of the other leads of the file into the same library is expected to be right.
 
-        q_i = (Σ_{j ≠ i, same library} p_j + π) / (n_i + 1)        x_i = ln(q_i / (1 − q_i))
+        q_i = (Σ_{j ≠ i, same library} p_j + 5π) / (n_i + 5)        x_i = ln(q_i / (1 − q_i))
 
-    with n_i the other leads into that library and π = :data:`PRESENT`, as if one more were right as often as any. It is
-    the share, not the number: of a large file that shares much with a library many leads are right, and that says
+    with n_i the other leads into that library and π = :data:`PRESENT`, as if five more were right as often as any. It
+    is the share, not the number: of a large file that shares much with a library many leads are right, and that says
     nothing of what it does not share.
 
     Args:
@@ -245,5 +247,6 @@ def company(leads: list[Lead], right: NDArray[np.float64]) -> NDArray[np.float64
     names = np.array([one.library for one in leads], dtype=object)
     _, which = np.unique(names.astype(str), return_inverse=True)
     sums, counts = np.bincount(which, right, minlength=1), np.bincount(which, minlength=1)
-    shares = (np.maximum(sums[which] - right, 0) + PRESENT) / counts[which]
+    others = counts[which] - 1
+    shares = (np.maximum(sums[which] - right, 0) + _FURTHER * PRESENT) / (others + _FURTHER)
     return np.log(shares / (1 - shares))[:, None]
