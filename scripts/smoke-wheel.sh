@@ -10,6 +10,11 @@ empty="$(mktemp -d)"
 trap 'rm -rf "$wheels" "$empty" "$second"' EXIT
 
 "$first/bin/python" -m build --quiet --wheel --no-isolation --outdir "$wheels" "$root"
+size="$(stat -c %s "$wheels"/weft-*.whl)"
+if [ "$size" -gt 100000000 ]; then
+    echo "the wheel has $size bytes, more than the 100,000,000 of a package index" >&2
+    exit 1
+fi
 rm -rf "$second"
 "$first/bin/python" -m venv "$second"
 "$second/bin/python" -m pip install --quiet --no-index --no-deps "$wheels"/weft-*.whl
