@@ -208,3 +208,25 @@ def test_shipped_a_category_without_a_name_shows_where_it_is_spoken_of(tmp_path)
         (aspect,) = (aspect for aspect in summary.aspects() if aspect.name == category)
         (example,) = aspect.examples(finding.polarity)
         assert REVIEW[start:stop].strip()[:40] in example.text
+
+
+def test_a_passage_of_a_conversation_has_no_labels(make, monkeypatch):
+    asker = make(max_length=64, as_meant=True)
+    asker.config = replace(asker.config, passage_weight=0.7)
+    text = (
+        "Agent: Is the rent dear?\n\nCustomer: The rent is good. Very good.\n\n"
+        "Agent: And the transit?\n\nCustomer: The transit is bad. Very bad. And the location is quiet."
+    )
+    asked = []
+    answer = asker._answer
+
+    def noted(sentences, most):
+        asked.append([sentence.text for sentence in sentences])
+        return answer(sentences, most)
+
+    monkeypatch.setattr(asker, "_answer", noted)
+    asker.hear([Sentence(text, (Context("price"),))])
+    whole, near = asked
+    assert whole == [text]
+    assert len(near) > 1
+    assert not any(label in passage for passage in near for label in ("Agent", "Customer"))

@@ -20,7 +20,6 @@ from weft.absa.find.spans import Span, nearest, spans_of_windows, words_as_read
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence, Side
 from weft.absa.represent.meant import named_by_layout
-from weft.absa.represent.speakers import without_speakers
 from weft.absa.represent.spelling import shown_in_place
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
@@ -110,8 +109,7 @@ class Finder:
         if isinstance(texts, str):
             raise InputError("one text in place of a list of texts", hint="find([text])")
         asked_for = side_of_each(texts, sides, self.asker.classes_)
-        if self.asker.config.options.as_meant:
-            texts = [without_speakers(text) for text in texts]
+        texts = [*map(self.asker.representation.unlabelled, texts)]
         tagged = self.asker.tags(texts)
         spans = [spans_of_windows(text, rows) for text, rows in zip(texts, tagged, strict=True)]
         listed: list[list[tuple[int, int]]] = [[] for _ in texts]

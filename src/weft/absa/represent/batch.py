@@ -20,6 +20,7 @@ from torch import Tensor
 from weft.absa.records import UNKNOWN, Sentence
 from weft.absa.represent.meant import as_read, read_otherwise
 from weft.absa.represent.slips import Slip
+from weft.absa.represent.speakers import without_speakers
 from weft.absa.represent.targets import mentioning, target_positions
 from weft.encoder.embeddings import TokenInputs
 from weft.errors import ConfigError, InputError
@@ -195,6 +196,10 @@ class Representation:
                 (places[start][0], places[end - 1][1]) if end > start else (0, 0) for start, end in offsets
             ]
         return Pieces(tuple(encoding.ids), tuple(offsets))
+
+    def unlabelled(self, text: str) -> str:
+        """A text before it is cut: a part may hold too little of a conversation to be one."""
+        return without_speakers(text) if self.as_meant else text
 
     def mended(self, text: str) -> list[Slip]:
         """The words and ratings of a text that are read as other words, in its own characters."""

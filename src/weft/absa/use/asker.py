@@ -22,7 +22,6 @@ from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Context, Sentence, Side, check_side
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
 from weft.absa.represent.slips import own_words
-from weft.absa.represent.speakers import without_speakers
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
 from weft.absa.use.passages import by_passages
@@ -218,7 +217,8 @@ class Asker:
         gathered = [Sentence(text, tuple(places)) for text, places in asked.items()]
         heard = self._answer(gathered, batch_contexts)
         if weight := self.config.passage_weight:
-            heard = by_passages(gathered, heard, weight, lambda near: self._answer(near, batch_contexts))
+            read = [replace(one, text=self.representation.unlabelled(one.text)) for one in gathered]
+            heard = by_passages(read, heard, weight, lambda near: self._answer(near, batch_contexts))
         answers = dict(zip(asked, heard, strict=True))
         return [
             answers[sentence.text]
@@ -334,8 +334,7 @@ class Asker:
         if len(pieces.ids) - 2 <= room:
             return [(0, sentence)]
         inner = pieces.offsets[1:-1]
-        # A window may hold too little of a conversation to be one.
-        text = without_speakers(sentence.text) if self.config.options.as_meant else sentence.text
+        text = self.representation.unlabelled(sentence.text)
         cuts = [(inner[first][0], inner[last - 1][1]) for first, last in cut_windows(text, inner, room)]
         return [
             (begin, Sentence(text[begin:end], sentence.contexts, (), sentence.where))
