@@ -20,9 +20,9 @@ LONG = "a cell that tells a long story " * 5
         ("<td>1<td>2<td rowspan=2>x<tr><td colspan=2>3", ["1 | 2 | x", "3: x"]),
         ("<td rowspan=2>a<td rowspan=2>b<tr><tr><td>c<td>d", ["a: b", "c: d"]),
         ("<td rowspan=x>a<td rowspan=-2>b<tr><td rowspan=99999999>c<td>d", ["a: b", "c: d"]),
-        (f"<td rowspan=2>{LONG}<td>A<td>x<tr><td>B<td>y", [f"{LONG.strip()} | A | x", "B | y"]),
+        (f"<td rowspan=2>{LONG}<td>A<td>x<tr><td>B<td>y", [f"{LONG.strip()} | A | x", "| B | y"]),
         ("<td rowspan=2><b>a</b>\n<td>A<tr>\n<td>B</td>\n", ["a: A", "a: B"]),
-        ("<td>a<td><td>c", ["a | c"]),
+        ("<td>a<td><td>c", ["a |  | c"]),
         ("<th>Born:<td>1958", ["Born: 1958"]),
     ],
 )

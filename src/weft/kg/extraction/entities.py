@@ -19,6 +19,7 @@ from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.triples import LEAST
 from weft.kg.extraction.entity_fact import EntityFact
+from weft.kg.extraction.labelled import by_labels
 from weft.kg.extraction.lists import in_lists, item_documents
 from weft.kg.extraction.model import vocabulary_and_schema
 from weft.kg.extraction.neighbours import less_of_neighbours
@@ -32,6 +33,7 @@ from weft.kg.read.apart import Breaks
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.items import items_of, with_bullets
+from weft.kg.read.labels import Labels
 from weft.kg.read.sections import cut, section_starts
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.entities import EntityExample, entity_batch
@@ -99,7 +101,7 @@ class EntityExtractor:
         if not self.model.config.finds_mentions:
             return document
         read = replace(document, text=with_bullets(document.text))
-        found = with_mentions(self.model, self.tokenizer, read, typed=typed)
+        found = with_mentions(self.model, self.tokenizer, read, typed=typed, labels=self._labels)
         return replace(document, mentions=found.mentions)
 
     def facts_of(
@@ -133,6 +135,7 @@ class EntityExtractor:
         if self.confidence is not None:
             found = self._by_items(document, found, batch_size)
         own = less_of_neighbours(less_unsaid(found, document), document)
+        own = by_labels(document, own, self._labels)
         said = [fact for fact in own if fact.confidence >= least]
         agreed = in_one_sentence(without_contradictions(said, self.schema), document)
         return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
@@ -232,6 +235,10 @@ class EntityExtractor:
 
     def _is_worded(self, relation: int) -> bool:
         return self.left_out or relation >= self.model.config.num_relations - 1
+
+    @cached_property
+    def _labels(self) -> Labels:
+        return Labels.of(self.schema)
 
     @cached_property
     def _allowed(self) -> NDArray[np.bool_]:

@@ -22,6 +22,7 @@ class EntityFact:
         span: Characters of the passage.
         head_type: What the head is, such as ``"PER"``; empty where that is not known.
         tail_type: What the tail is.
+        label: Where the label of a table or form stands that states it; None where none does.
     """
 
     head: str
@@ -33,12 +34,16 @@ class EntityFact:
     span: Span
     head_type: str = ""
     tail_type: str = ""
+    label: Span | None = None
 
     def moved(self, by: int, confidence: float) -> EntityFact:
         """The fact of a part of a text as one of the text, so many characters further on, and how sure it is there."""
         places = ((first + by, last + by) for first, last in (self.place, self.tail_place, self.span))
         place, tail_place, span = places
-        return replace(self, confidence=confidence, place=place, tail_place=tail_place, span=span)
+        label = None if self.label is None else (self.label[0] + by, self.label[1] + by)
+        return replace(
+            self, confidence=confidence, place=place, tail_place=tail_place, span=span, label=label
+        )
 
     def record(self) -> dict[str, object]:
         """As JSON."""

@@ -20,6 +20,8 @@ from weft.kg.agreement.demonyms import with_countries
 from weft.kg.extraction.corpus import Found, Source, add_listed
 from weft.kg.extraction.entities import SHARED, WINDOW, EntityExtractor
 from weft.kg.extraction.entity_fact import EntityFact
+from weft.kg.extraction.labelled import LABELLED
+from weft.kg.extraction.labelled import RULES as LABEL_RULES
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
 from weft.kg.extraction.neighbours import RULES as NEIGHBOUR_RULES
 from weft.kg.extraction.sections import SECTION
@@ -45,7 +47,7 @@ from weft.kg.read.redocred import UNREAD_RECORDS, read_redocred
 from weft.kg.read.seeds import SEED, first_unused, read_seeds
 from weft.kg.read.sentences import RULES, sentence_starts, sentences_of
 from weft.kg.schema import Relation, Schema
-from weft.kg.storage.layout import Evidence, Spelling
+from weft.kg.storage.layout import Evidence, Origin, Spelling
 from weft.kg.worded.relation import asked_relations
 from weft.platform.language import foreign
 from weft.platform.models import find_model
@@ -96,7 +98,7 @@ class TextLoader:
         extractor, linker, versions = (
             self._extractor(),
             None,
-            list[object]([RULES, UNSAID_RULES, JOIN_RULES, NEIGHBOUR_RULES]),
+            list[object]([RULES, UNSAID_RULES, JOIN_RULES, NEIGHBOUR_RULES, LABEL_RULES, LABELLED]),
         )
         asked: tuple[Relation, ...] = ()
         if self.asked:
@@ -260,14 +262,19 @@ class TextReader:
                 line=line_at(document.origins, fact.place[0])
                 if document.origins
                 else bisect_left(breaks, fact.place[0]) + 1,
-                sentence=sentences_of(text, starts, fact.place, fact.tail_place),
-                origin="words" if fact.relation in self._untrained else "model",
+                sentence=sentences_of(text, starts, *filter(None, (fact.place, fact.tail_place, fact.label))),
+                origin=self._origin(fact),
                 head_kind=fact.head_type,
                 tail_kind=fact.tail_type,
             )
             for fact in facts
         ]
         return Marked(document, facts, evidence, funnel.listed)
+
+    def _origin(self, fact: EntityFact) -> Origin:
+        if fact.label is not None:
+            return "label"
+        return "words" if fact.relation in self._untrained else "model"
 
     def _strange_types(self, document: TextDocument) -> Funnel:
         """A funnel that lists the types of mentions that a model of entities does not know: any may stand there."""

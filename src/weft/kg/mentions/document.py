@@ -11,12 +11,14 @@ import numpy as np
 
 from weft.kg.dataset.tokens import CodeTokenizer, Tokens
 from weft.kg.mentions import join
+from weft.kg.mentions.cells import with_cells
 from weft.kg.mentions.find import find_spans
 from weft.kg.mentions.join import join_mentions, with_agreed_types
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.datelines import datelines
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.items import line_starts
+from weft.kg.read.labels import Labels
 from weft.kg.read.sentences import EMPTY_LINE
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.passages import sentence_edges
@@ -34,7 +36,12 @@ _DEAR = re.compile(r"(?:Dear|DEAR)\s+(?=\w)")
 
 
 def with_mentions(
-    model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument, *, typed: bool = True
+    model: EntityGraphModel,
+    tokenizer: CodeTokenizer,
+    document: TextDocument,
+    *,
+    typed: bool = True,
+    labels: Labels | None = None,
 ) -> TextDocument:
     """The document with found mentions beside those that it has; those keep their names and come first.
 
@@ -46,8 +53,9 @@ def with_mentions(
         tokenizer: Its vocabulary.
         document: Given mentions have entity numbers of their own, which stay.
         typed: Whether given ones of no type take that of which the model is surest, where it finds the same words.
+        labels: What the labels of tables and forms say; None where they are read as any text.
     """
-    every = mentions_in(model, tokenizer, document)
+    every = mentions_in(model, tokenizer, document, labels)
     given = sorted(_typed(document.mentions, every) if typed else document.mentions)
     taken = bytearray(len(document.text))
     for item in given:
@@ -88,12 +96,13 @@ def _typed(given: Sequence[Mention], found: Sequence[join.Mention]) -> list[Ment
 
 
 def mentions_in(
-    model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument
+    model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument, labels: Labels | None = None
 ) -> list[join.Mention]:
     """The mentions that a model finds in a document, in order; given ones are not looked at.
 
     Those that read alike have one type (:func:`weft.kg.mentions.join.with_agreed_types`). None goes on over an empty
-    line or into the next item of a list, and those of a dateline are none.
+    line or into the next item of a list, and those of a dateline are none. In tables and forms labels have their say
+    (:func:`weft.kg.mentions.cells.with_cells`).
     """
     bare = replace(document, mentions=(), facts=())
     most = model.config.encoder.max_position_embeddings
@@ -108,7 +117,7 @@ def mentions_in(
         begin + sum(len(chunk.ids) for chunk in chunks)
         for begin, (_, chunks) in zip(begins, passages, strict=True)
     ]
-    labels = [place.span() for place in _LABEL.finditer(document.text)]
+    edges = [place.span() for place in _LABEL.finditer(document.text)]
     named = _SPECIAL.sub(lambda mark: " " * len(mark[0]), document.text)
     breaks = _breaks(document.text, tokens)
     inside = [
@@ -123,13 +132,15 @@ def mentions_in(
             whole = begins[number] <= first and stop <= ends[number]
             if whole and _reader_of(first, begins, ends) == number:
                 start, end = _trimmed(tokens, first, stop)
-                end = _ending(labels, start, end)
+                end = _ending(edges, start, end)
                 kind = model.config.types[span.type + 1]
                 start += _beginning(document.text[start:end], kind)
                 end = start + len(document.text[start:end].rstrip())
                 if any(character.isalnum() for character in named[start:end]):
                     found.append(join.Mention(start, end, kind, span.probability))
-    return with_agreed_types(document.text, _of_no_dateline(document.text, sorted(found)))
+    names = _of_no_dateline(document.text, sorted(found))
+    names = with_agreed_types(document.text, names)
+    return names if labels is None else with_cells(document.text, names, labels)
 
 
 def _breaks(text: str, tokens: Tokens) -> list[int]:

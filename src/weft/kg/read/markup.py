@@ -352,7 +352,9 @@ def _gaps(part: str) -> str:
         row = [first, *row] if first else row
         cells = [cell for cell in row if cell]
         named = len(row) == len(cells) == 2
-        lines.append(f"{cells[0].removesuffix(':').rstrip()}: {cells[1]}" if named else " | ".join(cells))
+        # An empty cell keeps its place: what stands behind it belongs to the label above.
+        written = " | ".join(row).rstrip(" |").lstrip(" ") if len(cells) > 1 else "".join(cells)
+        lines.append(f"{cells[0].removesuffix(':').rstrip()}: {cells[1]}" if named else written)
     return "\n".join(line.replace(_INDENT, "  ") for line in lines if line.strip(f"{_INDENT}{BULLET} "))
 
 

@@ -25,7 +25,7 @@ def section_starts(text: str) -> tuple[int, ...]:
     heading: int | None = None
     for found in _PARAGRAPH.finditer(text):
         line = found[0].rstrip()
-        if _is_heading(line):
+        if is_heading(line):
             heading = found.start() if heading is None else heading
             continue
         if heading is not None or not starts:
@@ -34,7 +34,8 @@ def section_starts(text: str) -> tuple[int, ...]:
     return (0, *starts[1:])
 
 
-def _is_heading(line: str) -> bool:
+def is_heading(line: str) -> bool:
+    """Whether a paragraph may be a heading: one short line without a mark at its end."""
     if "\n" in line or len(line) > _LONGEST or len(line.split()) > _WORDS or _NO_HEADING.search(line):
         return False
     first = line.lstrip("# ")[:1]

@@ -42,7 +42,7 @@ class Place:
         tail: The tail as spelled there.
         combined: The endpoint's model that put the tail together; empty where the model spelled it.
         origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it; ``"words"``: of a
-            relation that the model was asked for by its words.
+            relation that the model was asked for by its words; ``"label"``: stated by that of a table or form.
     """
 
     document: str
@@ -70,7 +70,7 @@ class Fact:
         confidence: Of its surest evidence.
         evidence: Number of places that state it.
         origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it; ``"words"``: of a
-            relation that the model was asked for by its words.
+            relation that the model was asked for by its words; ``"label"``: stated by that of a table or form.
         row: Its row among the triples.
     """
 

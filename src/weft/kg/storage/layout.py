@@ -105,9 +105,9 @@ TABLES = {**TRUTH, **DERIVED}
 
 Status = Literal["read", "empty", "failed", "removed"]
 Spelling = Literal["exact", "folded"]
-Origin = Literal["tree", "model", "words"]
+Origin = Literal["tree", "model", "words", "label"]
 Only = Literal["stated", "inferred"]
-ORIGINS_OF: dict[Only, tuple[Origin, ...]] = {"stated": ("tree",), "inferred": ("model", "words")}
+ORIGINS_OF: dict[Only, tuple[Origin, ...]] = {"stated": ("tree",), "inferred": ("model", "words", "label")}
 """What ``--only`` asks for, and the origins of those facts."""
 SPELLINGS: tuple[Spelling, ...] = get_args(Spelling)
 
@@ -128,7 +128,7 @@ class Evidence(NamedTuple):
         sentence: The sentence, or the line of source, that holds the head.
         combined: The endpoint's model that put the tail together; empty where the model spelled it.
         origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it, ``"words"`` where it
-            was asked for a relation by its words, which training never saw.
+            was asked for a relation by its words, which training never saw, ``"label"`` where a table or form does.
         head_kind: What the head is, such as ``"class"``; empty where that is not known.
         tail_kind: What the tail is.
     """

@@ -4,8 +4,9 @@
     entity  rdfs:label  "name" .
     assertion  rdf:subject | rdf:predicate | rdf:object  … .          one node for each fact
     assertion  weft:confidence  "0.93"^^xsd:decimal .
-    assertion  weft:origin  "tree" | "model" | "words" .               stated by the syntax, inferred by a model, of a
-                                                                       relation that it was asked for by its words
+    assertion  weft:origin  "tree" | "model" | "words" | "label" .     stated by the syntax, inferred by a model, of a
+                                                                       relation that it was asked for by its words,
+                                                                       stated by the label of a table or form
     entity  weft:kind  "class" .                                       where it is known
     entity  weft:value  "1999-05-12"^^xsd:date .                       of a date or an amount; weft:unit beside it
     assertion  weft:source  <urn:weft:document:…#char=10,20;sentence=1f0c9a2b> .   each place that states it

@@ -1,0 +1,205 @@
+"""What tables and forms are about, and what their labels say of it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from weft.kg.read.labels import Labels, Stated, kind_of_label, names_first, plain_label
+from weft.kg.read.records import Form, Span, Table
+
+_MOST = 0.5
+"""Share of a cell, or of a part of a heading, that a name has at least where that is named."""
+_PIECES = re.compile(r"\s[–—|-]\s|:\s|[()\[\],]")
+_OF_ALL = re.compile(
+    r"(?P<label>[^\W\d_][\w' -]{1,30}?)\s+(?:of|at|by|from)\s+(?:the\s+)?(?P<name>[^\W\d_][^\r\n]*?)\s*$"
+)
+"""A heading that says what all things below it are to one."""
+_LEADING = re.compile(r"(?:(?:in|at|by|on|near|from|since|with|of|and|to|c\.|ca\.)\s+)+")
+_LONGEST_WORD = 5
+"""A longer last word has no full stop of its own."""
+
+
+class Cell(NamedTuple):
+    """What stands behind, or below, a label.
+
+    Args:
+        label: As it is looked up.
+        place: Where it stands.
+        said: What it says; nothing where it is not known.
+        value: The characters.
+    """
+
+    label: str
+    place: Span
+    said: tuple[Stated, ...]
+    value: Span
+
+
+class Record(NamedTuple):
+    """A thing and the cells beside it.
+
+    Args:
+        subject: Where the thing is named.
+        kind: Its type, by its label; empty where that does not tell.
+        cells: The others.
+    """
+
+    subject: Span
+    kind: str
+    cells: tuple[Cell, ...]
+
+
+class _Spans:
+    """Where names stand, to look up."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self.spans = sorted(spans)
+
+    def inside(self, span: Span) -> list[Span]:
+        """Those that lie within a span."""
+        first = bisect_left(self.spans, (span[0], 0))
+        last = bisect_left(self.spans, (span[1], 0))
+        return [item for item in self.spans[first:last] if item[1] <= span[1]]
+
+    def fill(self, span: Span) -> bool:
+        """Whether one of them is most of a span."""
+        return any(end - start >= _MOST * (span[1] - span[0]) for start, end in self.inside(span))
+
+
+def records(text: str, blocks: Sequence[Form | Table], labels: Labels, named: Iterable[Span]) -> list[Record]:
+    """What the tables and forms of a text are about, in order; those of which nobody can tell are left out.
+
+    A row of a table is about what stands in the column "Name", else in the first column of a kind of things
+    ("Ship"), else in the first, if most of its cells are names. A form is about its "Name"; about its first line, if
+    that has the label of a kind and says nothing else ("Ship"), or if other forms begin so, too; else about the line
+    above it or the nearest heading with a name, else about its first line, if that has the label of a kind.
+
+    Args:
+        text: Of the document.
+        blocks: Its tables and forms.
+        labels: Of a schema.
+        named: Where names are found.
+    """
+    spans = _Spans(named)
+    found: list[Record] = []
+    begins = Counter(_first_label(text, block) for block in blocks if isinstance(block, Form))
+    for block in blocks:
+        if isinstance(block, Form):
+            table = _as_table(text, block, labels)
+            is_one_of_several = begins[_first_label(text, block)] > 1
+            found += (
+                _of_form(text, block, labels, spans, is_one_of_several)
+                if table is None
+                else _of_table(text, table, labels, spans)
+            )
+        else:
+            found += _of_table(text, block, labels, spans)
+    return found
+
+
+def _as_table(text: str, form: Form, labels: Labels) -> Table | None:
+    """The table of two columns that reads as lines with labels: "Company: CEO"."""
+    fields = form.fields if form.title is None else (form.title, *form.fields)
+    lines = [(field.label, field.value) for field in fields]
+    one, other = (plain_label(text[slice(*span)]) for span in lines[0])
+    known = sum(bool(labels.said(plain_label(text[slice(*label)]))) for label, _ in lines[1:])
+    kinds = kind_of_label(one) is not None or kind_of_label(other) is not None
+    if kinds and (labels.said(one) or labels.said(other)) and 2 * known < len(lines) - 1:
+        return Table(form.above, lines[0], tuple(lines[1:]))
+    return None
+
+
+def _of_table(text: str, table: Table, labels: Labels, named: _Spans) -> Iterator[Record]:
+    written = [plain_label(text[slice(*span)]) for span in table.head]
+    said = [labels.said(label, written) for label in written]
+    column = _subject_column(written, table.rows, named)
+    above = next(filter(None, (_heading_cell(text, line, labels, named) for line in table.above)), None)
+    if column is None or not (above or any(item for place, item in enumerate(said) if place != column)):
+        return
+    for row in table.rows:
+        if row[column][0] < row[column][1]:
+            cells = [
+                Cell(*item)
+                for place, item in enumerate(zip(written, table.head, said, row, strict=True))
+                if place != column
+            ]
+            cells += [above] if above else []
+            yield Record(row[column], kind_of_label(written[column]) or "", tuple(cells))
+
+
+def _heading_cell(text: str, line: Span, labels: Labels, named: _Spans) -> Cell | None:
+    """What a heading says of all that stands below it: "Staff of Kestrel Maritime"; None where it says nothing."""
+    found = _OF_ALL.match(text, *line)
+    if found is None or not named.fill(found.span("name")):
+        return None
+    label = plain_label(found["label"])
+    turned = tuple(item._replace(turned=not item.turned) for item in labels.said(label))
+    return Cell(label, found.span("label"), turned, found.span("name")) if turned else None
+
+
+def _subject_column(head: Sequence[str], rows: Sequence[Sequence[Span]], named: _Spans) -> int | None:
+    """The column of what a table is about; None where nobody can tell."""
+    first = next((column for column, label in enumerate(head) if names_first(label)), None)
+    if first is None:
+        first = next((column for column, label in enumerate(head) if kind_of_label(label) is not None), None)
+    if first is None and 2 * sum(named.fill(row[0]) for row in rows) > len(rows):
+        first = 0
+    return first
+
+
+def _first_label(text: str, form: Form) -> str:
+    return plain_label(text[slice(*form.fields[0].label)])
+
+
+def _of_form(
+    text: str, form: Form, labels: Labels, named: _Spans, is_one_of_several: bool
+) -> Iterator[Record]:
+    written = [plain_label(text[slice(*field.label)]) for field in form.fields]
+    own = next((place for place, label in enumerate(written) if names_first(label)), None)
+    is_kind = kind_of_label(written[0]) is not None
+    if own is None and is_kind and (is_one_of_several or not labels.said(written[0])):
+        own = 0
+    subject = None if own is None else form.fields[own].value
+    if subject is None:
+        pieces = (piece for line in form.above for piece in _pieces(text, line) if named.fill(piece))
+        subject = next(pieces, None)
+    if subject is None and is_kind:
+        own, subject = 0, form.fields[0].value
+    if subject is not None:
+        cells = (
+            Cell(label, field.label, labels.said(label, written), field.value)
+            for place, (label, field) in enumerate(zip(written, form.fields, strict=True))
+            if place != own
+        )
+        yield Record(subject, "" if own is None else kind_of_label(written[own]) or "", tuple(cells))
+
+
+def _pieces(text: str, line: Span) -> Iterator[Span]:
+    """The parts of a heading: "Family sheet: Johannes Brügge", "Lumen Dairy – fact sheet"."""
+    yield from parts_of(text, line, _PIECES)
+
+
+def parts_of(text: str, span: Span, between: re.Pattern[str]) -> Iterator[Span]:
+    """The parts of a span, without blanks and small words before them, and without a full stop behind.
+
+    Args:
+        text: Of the document.
+        span: Its characters.
+        between: What parts them.
+    """
+    edges = [span[0], *(edge for found in between.finditer(text, *span) for edge in found.span()), span[1]]
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        said = text[start:end]
+        start += len(said) - len(said.lstrip())
+        if (small := _LEADING.match(text, start, end)) is not None:
+            start = small.end()
+        said = text[start:end].rstrip()
+        word = said.rsplit(" ", 1)[-1]
+        is_shortened = "." in word[:-1] or len(word) <= _LONGEST_WORD
+        said = said if is_shortened else said.removesuffix(".")
+        if said:
+            yield start, start + len(said)

@@ -1,0 +1,219 @@
+"""Facts of tables and forms: what labels state, and what stands beside each other and has nothing in common."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.kg.extraction.entities import EntityExtractor
+from weft.kg.extraction.entity_fact import EntityFact
+from weft.kg.extraction.labelled import ACROSS, LABELLED, by_labels
+from weft.kg.mentions.cells import with_cells
+from weft.kg.mentions.join import Mention as Found
+from weft.kg.read.documents import Mention, TextDocument
+from weft.kg.read.labels import Labels
+from weft.kg.read.markup import html_text
+from weft.kg.schema import Schema
+from weft.platform.models import find_model
+
+LABELS = Labels.of(Schema.load(find_model("kg", "kg-text-small") / "schema.json"))
+Triple = tuple[str, str, str]
+
+
+@pytest.fixture(scope="module")
+def shipped() -> EntityExtractor:
+    return EntityExtractor.load(find_model("kg", "kg-text-small"))
+
+
+def stated(extractor: EntityExtractor, text: str) -> set[Triple]:
+    facts = extractor.facts_of(TextDocument("a", text), least=0.5)
+    return {(fact.head, fact.relation, fact.tail) for fact in facts}
+
+
+def names(text: str, *found: tuple[str, str]) -> dict[str, str]:
+    """The names of a text and their types, where a model found some of these types."""
+    places = [Found(text.index(name), text.index(name) + len(name), kind, 0.9) for name, kind in found]
+    return {text[item.start : item.end]: item.type for item in with_cells(text, places, LABELS)}
+
+
+def test_a_page_with_an_infobox(shipped: EntityExtractor) -> None:
+    page = (
+        "<h1>Ingrid Falk</h1><table><tr><th>Born<td>9 June 1971, Uppsala<tr><th>Employer<td>Havnfjord Instruments"
+        "<tr><th>Spouse<td>Anders Falk<tr><th>Children<td>Jonas Falk and Mira Falk<tr><th>Assistant<td>Helga Roth</table>"
+    )
+    found = {fact for fact in stated(shipped, html_text(page)) if fact[1] != "sibling"}
+    assert found == {
+        ("Ingrid Falk", "date_of_birth", "9 June 1971"),
+        ("Ingrid Falk", "place_of_birth", "Uppsala"),
+        ("Ingrid Falk", "employer", "Havnfjord Instruments"),
+        ("Ingrid Falk", "spouse", "Anders Falk"),
+        ("Ingrid Falk", "child", "Jonas Falk"),
+        ("Ingrid Falk", "child", "Mira Falk"),
+    }
+
+
+def test_a_table_whose_first_column_is_a_number(shipped: EntityExtractor) -> None:
+    text = (
+        "No. | Name | Works for | Phone | Born in\n1 | Aoife Kearney | Shannon Mills | 555-201 | Limerick\n"
+        "2 | Bram de Wit | Delta Pumps | 555-202 | Zwolle\n"
+    )
+    assert stated(shipped, text) == {
+        ("Aoife Kearney", "employer", "Shannon Mills"),
+        ("Aoife Kearney", "place_of_birth", "Limerick"),
+        ("Bram de Wit", "employer", "Delta Pumps"),
+        ("Bram de Wit", "place_of_birth", "Zwolle"),
+    }
+
+
+def test_a_table_of_two_columns_and_a_heading_that_says_more(shipped: EntityExtractor) -> None:
+    page = (
+        "<h2>Subsidiaries of Kestrel Group</h2><table><tr><th>Company<th>CEO<tr><td>Tarn Robotics<td>Ellen Vosper"
+        "<tr><td>Lumen Dairy<td>Paulo Reis</table>"
+    )
+    found = stated(shipped, html_text(page))
+    assert found >= {
+        ("Tarn Robotics", "chairperson", "Ellen Vosper"),
+        ("Ellen Vosper", "employer", "Tarn Robotics"),
+        ("Lumen Dairy", "chairperson", "Paulo Reis"),
+        ("Kestrel Group", "subsidiary", "Tarn Robotics"),
+        ("Kestrel Group", "subsidiary", "Lumen Dairy"),
+    }
+    assert not {fact for fact in found if {"Tarn Robotics", "Paulo Reis"} <= set(fact)}
+
+
+def test_a_label_says_what_a_name_is_and_where_it_ends() -> None:
+    text = "Name: Deirdre Callow\nEmployer: Trent Valley Water\nLives in: Wick Abbas\nContact: Graham Pell\n"
+    found = names(
+        text, ("Deirdre Callow", "ORG"), ("Trent Valley", "LOC"), ("Abbas", "PER"), ("Graham Pell", "ORG")
+    )
+    assert found == {
+        "Deirdre Callow": "PER",
+        "Trent Valley Water": "ORG",
+        "Wick Abbas": "LOC",
+        "Graham Pell": "ORG",  # nobody knows what a contact is
+    }
+
+
+def test_names_of_lists_of_firms_and_of_places_behind_them() -> None:
+    text = (
+        "Name: Kestrel Group\nSubsidiaries: Tarn, Inc., Minch and Sound Ferries, Polmotor Sp. z o.o.\n"
+        "Founders: Dr. Ann Lee and Bo Falk (both until 1990)\nParent company: Hartsop Books, Hull\n"
+    )
+    found = names(text, ("Hull", "LOC"), ("1990", "TIME"))
+    assert found == {
+        "Kestrel Group": "ORG",
+        "Tarn, Inc.": "ORG",
+        "Minch and Sound Ferries": "ORG",
+        "Polmotor Sp. z o.o.": "ORG",
+        "Ann Lee": "PER",
+        "Bo Falk": "PER",
+        "1990": "TIME",
+        "Hartsop Books": "ORG",
+        "Hull": "LOC",
+    }
+
+
+@pytest.mark.parametrize(
+    "date", ["3 May 1961", "May 1961", "1961", "1961-05-03", "03.05.1961", "11/06/1958", "May 3, 1961"]
+)
+def test_dates_are_whole(date: str) -> None:
+    text = f"Name: Ann Lee\nBorn: {date} in Ghent\nSpouse: unknown\n"
+    assert names(text, ("Ghent", "ORG")) == {"Ann Lee": "PER", date: "TIME", "Ghent": "LOC"}
+
+
+def test_names_do_not_reach_into_the_next_cell_and_labels_name_nothing() -> None:
+    text = "Name | Works for\nAnn Lee | Galp\nBo Falk | Shell\n"
+    places = [Found(7, 16, "MISC"), Found(17, 31, "PER"), Found(32, 39, "PER")]
+    found = with_cells(text, places, LABELS)
+    assert [text[item.start : item.end] for item in found] == ["Ann Lee", "Galp", "Bo Falk", "Shell"]
+
+
+def _document(text: str, *found: tuple[str, str]) -> TextDocument:
+    mentions = (
+        Mention(text.index(name), text.index(name) + len(name), number, name, kind)
+        for number, (name, kind) in enumerate(found)
+    )
+    return TextDocument("a", text, tuple(sorted(mentions)))
+
+
+def _fact(document: TextDocument, head: str, relation: str, tail: str, confidence: float = 0.8) -> EntityFact:
+    at = {item.name: (item.start, item.end) for item in document.mentions}
+    return EntityFact(head, relation, tail, confidence, at[head], at[tail], (0, len(document.text)))
+
+
+def test_what_stands_in_two_cells_and_is_not_stated_is_less_sure() -> None:
+    text = (
+        "Ann Lee\n\nEmployer: Galp\nSpouse: Bo Falk\nFriend: Di Roe of Hull\n\nGalp was founded by Cy Poe.\n"
+    )
+    kinds = (
+        ("Ann Lee", "PER"),
+        ("Galp", "ORG"),
+        ("Bo Falk", "PER"),
+        ("Di Roe", "PER"),
+        ("Hull", "LOC"),
+        ("Cy Poe", "PER"),
+    )
+    document = _document(text, *kinds)
+    read = [
+        _fact(document, "Galp", "chairperson", "Bo Falk"),
+        _fact(document, "Ann Lee", "sibling", "Di Roe"),
+        _fact(document, "Di Roe", "residence", "Hull"),
+        _fact(document, "Galp", "founded_by", "Cy Poe"),
+        _fact(document, "Ann Lee", "employer", "Galp", 0.95),
+    ]
+    sure = {
+        (fact.head, fact.relation, fact.tail): fact.confidence for fact in by_labels(document, read, LABELS)
+    }
+    assert sure == {
+        ("Galp", "chairperson", "Bo Falk"): pytest.approx(0.8 * ACROSS),
+        ("Ann Lee", "sibling", "Di Roe"): pytest.approx(0.8 * ACROSS),
+        ("Di Roe", "residence", "Hull"): 0.8,
+        ("Galp", "founded_by", "Cy Poe"): 0.8,
+        ("Ann Lee", "employer", "Galp"): 0.95,
+        ("Ann Lee", "spouse", "Bo Falk"): LABELLED,
+    }
+
+
+def test_a_wider_place_is_no_second_seat() -> None:
+    text = "Name: Tarn Robotics\nHead office: Sheffield, England\nRegion: Yorkshire, England\n"
+    kinds = (("Tarn Robotics", "ORG"), ("Sheffield", "LOC"), ("England", "LOC"), ("Yorkshire", "LOC"))
+    found = {(fact.relation, fact.tail) for fact in by_labels(_document(text, *kinds), [], LABELS)}
+    assert found == {("headquarters", "Sheffield"), ("located_in", "Yorkshire")}
+
+
+def test_texts_without_tables_are_as_they_were() -> None:
+    document = _document("Ann Lee works for Galp.", ("Ann Lee", "PER"), ("Galp", "ORG"))
+    read = [_fact(document, "Ann Lee", "employer", "Galp")]
+    assert by_labels(document, read, LABELS) == read
+    places = [Found(0, 7, "PER"), Found(18, 22, "ORG")]
+    assert with_cells(document.text, places, LABELS) == places
+
+
+def test_the_store_says_that_a_label_states_it(tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    table = "| Firm | Owner | Seat |\n|---|---|---|\n| Tarn Robotics | Ellen Vosper | Sheffield |\n"
+    (tmp_path / "texts" / "a.md").write_text(table)
+    command = [sys.executable, "-m", "weft", "kg"]
+    subprocess.run(
+        [*command, "extract", "texts", "-o", "store"], cwd=tmp_path, check=True, capture_output=True
+    )
+    shown = subprocess.run(
+        [*command, "show", "store", "Tarn Robotics", "--json"], cwd=tmp_path, check=True, capture_output=True
+    )
+    facts = json.loads(shown.stdout)["facts"]
+    assert {(fact["relation"], fact["tail"], fact["origin"]) for fact in facts} >= {
+        ("owned_by", "Ellen Vosper", "label"),
+        ("headquarters", "Sheffield", "label"),
+    }
+    asked = subprocess.run(
+        [*command, "ask", "store", "Who owns Tarn Robotics?"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "Firm | Owner | Seat" in asked.stdout
