@@ -43,7 +43,8 @@ def names(text: str, *found: tuple[str, str]) -> dict[str, str]:
 def test_a_page_with_an_infobox(shipped: EntityExtractor) -> None:
     page = (
         "<h1>Ingrid Falk</h1><table><tr><th>Born<td>9 June 1971, Uppsala<tr><th>Employer<td>Havnfjord Instruments"
-        "<tr><th>Spouse<td>Anders Falk<tr><th>Children<td>Jonas Falk and Mira Falk<tr><th>Assistant<td>Helga Roth</table>"
+        "<tr><th>Spouse<td>Anders Falk<tr><th>Children<td>Jonas Falk and Mira Falk"
+        "<tr><th>Assistant<td>Helga Roth</table>"
     )
     found = {fact for fact in stated(shipped, html_text(page)) if fact[1] != "sibling"}
     assert found == {
