@@ -218,3 +218,36 @@ def test_the_store_says_that_a_label_states_it(tmp_path: Path) -> None:
         text=True,
     )
     assert "Firm | Owner | Seat" in asked.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (
+            "Lena Brandt\n\nLanguages: German, Danish\nBorn: 1988\n\nYears | Employer | Place\n2012 | Vestas | Aarhus\n",
+            {("Lena Brandt", "employer", "Vestas"), ("Lena Brandt", "languages_spoken", "Danish")},
+        ),
+        (
+            "Minutes of Thornbury Allotment Society\n\nDate: 4 March 2023\nChair: Joan Pickles\nPresent: Tom Rudge\n",
+            {("Thornbury Allotment Society", "chairperson", "Joan Pickles")},
+        ),
+        (
+            "Company: Nordlys Energy\nLocation: Hamburg\nSalary: high\nContact: Mira Holt\n",
+            {("Nordlys Energy", "located_in", "Hamburg")},
+        ),
+        (
+            "SS Corrigan\n\nSS Corrigan, here in 1911, was a ship.\n\nOwner: Blue Star Line\nLaunched: 12 March 1908\n",
+            {("SS Corrigan", "inception", "12 March 1908"), ("SS Corrigan", "owned_by", "Blue Star Line")},
+        ),
+        ("Option: Default\nPrecision: fp32\nThreads: 4\n", set[Triple]()),
+        (
+            "From: Ann Lee\nTo: Bo Falk\nDate: 3 May 2021\nSubject: Kestrel Group in Sheffield\n",
+            set[Triple](),
+        ),
+    ],
+)
+def test_forms_of_many_kinds(shipped: EntityExtractor, text: str, facts: set[Triple]) -> None:
+    found = shipped.facts_of(TextDocument("a", text), least=0.5)
+    labelled = {(fact.head, fact.relation, fact.tail) for fact in found if fact.label is not None}
+    assert facts <= labelled if facts else not labelled
+    assert not {fact for fact in labelled if fact[1] == "inception" and fact[2] == "1911"}

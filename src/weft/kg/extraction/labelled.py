@@ -40,8 +40,9 @@ def by_labels(document: TextDocument, facts: Iterable[EntityFact], labels: Label
     """The facts of a text with those that the labels of its tables and forms state.
 
         c = max(0.9, c_model)      a label states it: "Employer: Meridian Optics" below "Rosalind Achterberg"
-        c = 0.3 c_model            both names stand in tables and forms, in different cells, no label states it of them,
-                                   and no sentence elsewhere has both
+        c = 0.3 c_model            a label states another tail where a head has one at most; or both names stand in
+                                   tables and forms, in different cells, no label states it of them, and no
+                                   sentence elsewhere has both
         c = c_model                else
 
     Args:
@@ -62,6 +63,7 @@ def by_labels(document: TextDocument, facts: Iterable[EntityFact], labels: Label
             subjects.add(subject.start)
             for fact in _stated(record, subject, at, document.text, labels):
                 stated.setdefault((fact.head, fact.relation, fact.tail), fact)
+    only = {(head, relation) for head, relation, _ in stated if labels.relations[relation].one_tail}
     places = _Places(document, blocks)
     found: list[EntityFact] = []
     for fact in facts:
@@ -69,6 +71,9 @@ def by_labels(document: TextDocument, facts: Iterable[EntityFact], labels: Label
         if key in stated:
             own = stated.pop(key)
             found.append(replace(own, confidence=max(own.confidence, fact.confidence)))
+            continue
+        if (fact.head, fact.relation) in only:
+            found.append(replace(fact, confidence=ACROSS * fact.confidence))
             continue
         head, tail = places.cell(fact.place[0]), places.cell(fact.tail_place[0])
         apart = head != tail and not places.together(fact.head, fact.tail)

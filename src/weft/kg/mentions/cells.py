@@ -68,7 +68,7 @@ def with_cells(text: str, mentions: Sequence[Mention], labels: Labels) -> list[M
     told = records(text, blocks, labels, found.spans())
     liked: dict[str, Counter[str]] = defaultdict(Counter)
     for record in told:
-        liked[record.kind].update(item.type for item in found.inside(record.subject))
+        liked[record.kind].update(item.type for item in found.over(record.subject))
     asked: list[tuple[Cell, frozenset[str]]] = []
     below: dict[str, Counter[str]] = defaultdict(Counter)
     for record in told:
@@ -145,12 +145,20 @@ class _Found:
         """Those that begin in a span, in order."""
         return [self._by_start[place] for place in range(*span) if place in self._by_start]
 
+    def over(self, span: Span) -> list[Mention]:
+        """Those that stand over a part of a span, in order."""
+        before = (self._by_start.get(place) for place in range(span[0] - 1, max(-1, span[0] - _LONGEST), -1))
+        last = next(filter(None, before), None)
+        reaching = [last] if last is not None and last.end > span[0] else []
+        return [*reaching, *self.inside(span)]
+
     def put(self, names: Sequence[Mention], span: Span) -> None:
         """Put names into a span, in the place of those that they stand over."""
+        over = self.over(span)
         for name in names:
-            for item in self.inside(span):
+            for item in over:
                 if item.start < name.end and name.start < item.end:
-                    del self._by_start[item.start]
+                    self._by_start.pop(item.start, None)
             self._by_start[name.start] = name
             self.types.setdefault(self._said(name), name.type)
 
@@ -212,7 +220,8 @@ def _names(
         inside = [name for name in found if item[0] <= name.start < item[1] and name.type not in ALONE]
         types = [known.get(text[slice(*item)].casefold(), ""), *(name.type for name in inside)]
         types = [kind for kind in types if kind in kinds]
-        if number and inside and not types and inside[0].type == PLACE:
+        is_behind = number and kinds[0] in (PERSON, ORGANISATION)
+        if is_behind and inside and not types and inside[0].type == PLACE:
             # "Employer: Hartsop Books, Hull": a place may stand behind every name.
             continue
         if not types and len(kinds) > _FORCED:

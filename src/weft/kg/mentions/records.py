@@ -13,7 +13,10 @@ from weft.kg.read.records import Form, Span, Table
 
 _MOST = 0.5
 """Share of a cell, or of a part of a heading, that a name has at least where that is named."""
-_PIECES = re.compile(r"\s[–—|-]\s|:\s|[()\[\],]")
+_PIECES = re.compile(
+    r"\s[–—|-]\s|:\s|[()\[\],]|^(?i:about (?:the )?(?=[A-Z])"
+    r"|(?:annual )?(?:data|history|life|list|meeting|minutes|notes|profile|reports?) (?:of|on|about) (?:the )?)"
+)
 _OF_ALL = re.compile(
     r"(?P<label>[^\W\d_][\w' -]{1,30}?)\s+(?:of|at|by|from)\s+(?:the\s+)?(?P<name>[^\W\d_][^\r\n]*?)\s*$"
 )
@@ -66,8 +69,10 @@ class _Spans:
         return [item for item in self.spans[first:last] if item[1] <= span[1]]
 
     def fill(self, span: Span) -> bool:
-        """Whether one of them is most of a span."""
-        return any(end - start >= _MOST * (span[1] - span[0]) for start, end in self.inside(span))
+        """Whether one of them is most of a span; it may begin before it."""
+        before = self.spans[max(0, bisect_left(self.spans, (span[0], 0)) - 1) : bisect_left(self.spans, span)]
+        around = [(max(start, span[0]), min(end, span[1])) for start, end in (*before, *self.inside(span))]
+        return any(end - start >= _MOST * (span[1] - span[0]) for start, end in around)
 
 
 def records(text: str, blocks: Sequence[Form | Table], labels: Labels, named: Iterable[Span]) -> list[Record]:
@@ -107,8 +112,9 @@ def _as_table(text: str, form: Form, labels: Labels) -> Table | None:
     lines = [(field.label, field.value) for field in fields]
     one, other = (plain_label(text[slice(*span)]) for span in lines[0])
     known = sum(bool(labels.said(plain_label(text[slice(*label)]))) for label, _ in lines[1:])
-    kinds = kind_of_label(one) is not None or kind_of_label(other) is not None
-    if kinds and (labels.said(one) or labels.said(other)) and 2 * known < len(lines) - 1:
+    kinds = [kind_of_label(label) is not None for label in (one, other)]
+    is_head = (kinds[0] and bool(labels.said(other))) or (kinds[1] and bool(labels.said(one)))
+    if is_head and 2 * known < len(lines) - 1:
         return Table(form.above, lines[0], tuple(lines[1:]))
     return None
 
@@ -117,8 +123,11 @@ def _of_table(text: str, table: Table, labels: Labels, named: _Spans) -> Iterato
     written = [plain_label(text[slice(*span)]) for span in table.head]
     said = [labels.said(label, written) for label in written]
     column = _subject_column(written, table.rows, named)
+    if column is None:
+        yield from _of_heading(text, table, labels, named)
+        return
     above = next(filter(None, (_heading_cell(text, line, labels, named) for line in table.above)), None)
-    if column is None or not (above or any(item for place, item in enumerate(said) if place != column)):
+    if not (above or any(item for place, item in enumerate(said) if place != column)):
         return
     for row in table.rows:
         if row[column][0] < row[column][1]:
@@ -129,6 +138,25 @@ def _of_table(text: str, table: Table, labels: Labels, named: _Spans) -> Iterato
             ]
             cells += [above] if above else []
             yield Record(row[column], kind_of_label(written[column]) or "", tuple(cells))
+
+
+def _of_heading(text: str, table: Table, labels: Labels, named: _Spans) -> Iterator[Record]:
+    """The rows of a table about what stands above it: "Years | Employer" below "Lena Brandt"."""
+    subject = _subject_above(text, table.above, named)
+    written = [plain_label(text[slice(*span)]) for span in table.head]
+    if subject is not None:
+        for row in table.rows:
+            cells = (
+                Cell(label, place, labels.said(label, written), value)
+                for label, place, value in zip(written, table.head, row, strict=True)
+            )
+            yield Record(subject, "", tuple(cells))
+
+
+def _subject_above(text: str, above: Sequence[Span], named: _Spans) -> Span | None:
+    """The first part of a heading that is a name, the nearest heading first."""
+    pieces = (piece for line in above for piece in parts_of(text, line, _PIECES) if named.fill(piece))
+    return next(pieces, None)
 
 
 def _heading_cell(text: str, line: Span, labels: Labels, named: _Spans) -> Cell | None:
@@ -165,8 +193,7 @@ def _of_form(
         own = 0
     subject = None if own is None else form.fields[own].value
     if subject is None:
-        pieces = (piece for line in form.above for piece in _pieces(text, line) if named.fill(piece))
-        subject = next(pieces, None)
+        subject = _subject_above(text, form.above, named)
     if subject is None and is_kind:
         own, subject = 0, form.fields[0].value
     if subject is not None:
@@ -176,11 +203,6 @@ def _of_form(
             if place != own
         )
         yield Record(subject, "" if own is None else kind_of_label(written[own]) or "", tuple(cells))
-
-
-def _pieces(text: str, line: Span) -> Iterator[Span]:
-    """The parts of a heading: "Family sheet: Johannes Brügge", "Lumen Dairy – fact sheet"."""
-    yield from parts_of(text, line, _PIECES)
 
 
 def parts_of(text: str, span: Span, between: re.Pattern[str]) -> Iterator[Span]:

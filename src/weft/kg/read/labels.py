@@ -35,6 +35,8 @@ _KINDS = {
     for kind in kinds.split(";")
 }
 """Labels of what a record may be about, where they come first, and what that is."""
+_LANGUAGES = frozenset(("languages_spoken", "official_language", "original_language"))
+"""Relations with a language: labelled texts call some of them places, as adjectives are."""
 _BRACKETED = re.compile(r"\s*\([^()]*\)|\s*\[[^\[\]]*\]")
 _PLURAL = re.compile(r"\((?:s|es|ren)\)")
 _BEFORE = re.compile(
@@ -123,7 +125,7 @@ class Labels:
             if item.turned:
                 own, other = other, own
             if not subject or not other or subject in other:
-                kinds.update(own)
+                kinds.update(set(own) - {_PLACE} if item.relation in _LANGUAGES and len(own) > 1 else own)
         return frozenset(kinds)
 
 

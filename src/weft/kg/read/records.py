@@ -113,9 +113,7 @@ class _Reader:
             self.found.append(Form(self._above, tuple(self._fields), self._title))
         if len(self._cells) > 1:
             head, *rows = self._cells
-            whole = (
-                (*row, *[(row[-1][1],) * 2] * (len(head) - len(row))) for row in rows if len(row) <= len(head)
-            )
+            whole = (_filled(row, len(head)) for row in rows if len(row) <= len(head))
             self.found.append(Table(self._above, head, tuple(whole)))
         self._fields, self._cells, self._is_apart, self._title = [], [], False, None
 
@@ -175,6 +173,12 @@ class _Reader:
         is_title = title is not None and not line.is_below_gap and not _ENDED.search(title.text)
         own = (title.span,) if is_title and title is not None and _field(title) is None else ()
         return (*own, *reversed(self._headings[-_ABOVE:]))
+
+
+def _filled(row: tuple[Span, ...], columns: int) -> tuple[Span, ...]:
+    """A row with empty cells behind it."""
+    end = row[-1][1]
+    return (*row, *[(end, end)] * (columns - len(row)))
 
 
 def _field(line: _Line) -> Field | None:
