@@ -30,7 +30,7 @@ class Python(Language):
     tests = frozenset(("test", "tests", "testing", "idle_test", *foreign))
     clues = KINDS
     signs = SIGNS
-    reading = 1
+    reading = 2
     silent = {"has_parameter": (("head", "returns"), ("tail", "has_type"))}  # noqa: RUF012 - never changed
 
     def parse(self, text: str, where: str) -> SourceFile:

@@ -152,13 +152,17 @@ class Modules:
             name: Of the member.
             above: Look in its bases alone, as ``super()`` does.
         """
-        if self._order is None:
-            self._order = Order(self._base_names)
-        for place in self._order.of(kind)[above:]:
+        for place in self.order(kind)[above:]:
             scope = self.classes.get(place)
             if scope is not None and name in scope.names:
                 return self._bound(scope, scope.names[name], name, 0)
         return None
+
+    def order(self, kind: str) -> tuple[str, ...]:
+        """A class and all above it, in the order in which Python looks for its members."""
+        if self._order is None:
+            self._order = Order(self._base_names)
+        return self._order.of(kind)
 
     def _base_names(self, kind: str) -> list[str]:
         scope = self.classes.get(kind)

@@ -22,6 +22,7 @@ from weft.kg.languages.python.resolve import (
 )
 from weft.kg.languages.python.returns import returned
 from weft.kg.languages.python.scopes import Comprehension, Scope, imported_module, owner
+from weft.kg.languages.python.types.instances import Instances
 from weft.kg.languages.python.units import Function, SourceFile, defaults, parameters
 from weft.kg.languages.python.values import class_of
 from weft.kg.languages.unit import End, Stated
@@ -30,17 +31,18 @@ _Found = tuple[Entity | None, str, Entity | None, ast.AST]
 _LOOPED = ("enumerate", "reversed", "sorted", "list", "iter", "zip", "tuple", "set")
 
 
-def stated_facts(file: SourceFile, module: Module, modules: Modules) -> list[Stated]:
+def stated_facts(file: SourceFile, module: Module, modules: Modules, instances: Instances) -> list[Stated]:
     """The facts of a module, in the order of its text, each place of each fact once.
 
     Args:
         file: Parsed.
         module: Its names, made of the same syntax tree.
         modules: Those of the tree.
+        instances: The classes of the tree's objects.
     """
     found = {
         Stated(End(head.name, head.kind), relation, End(tail.name, tail.kind), *span)
-        for head, relation, tail, node in _Walker(module, modules).module(file.tree)
+        for head, relation, tail, node in _Walker(module, modules, instances).module(file.tree)
         if head is not None and tail is not None
         for span in (_span(file, node),)
     }
@@ -60,9 +62,10 @@ def _span(file: SourceFile, node: ast.AST) -> tuple[int, int]:
 class _Walker:
     """Yields head, relation, tail and the node that states them."""
 
-    def __init__(self, module: Module, modules: Modules) -> None:
+    def __init__(self, module: Module, modules: Modules, instances: Instances) -> None:
         self.of_module = module
         self.modules = modules
+        self.instances = instances
         self.called: set[int] = set()
 
     def module(self, tree: ast.Module) -> Iterator[_Found]:
@@ -206,8 +209,9 @@ class _Walker:
         if bare or owner(called.value, scope) is not None or is_super(called.value):
             yield self._inside(scope), "calls", tail, called
             return
-        if tail is not None and tail.kind != UNRESOLVED:
-            yield self._inside(scope), "calls", tail, called
+        if tail is None or tail.kind == UNRESOLVED:
+            tail = self.instances.member(called, scope) or tail
+        yield self._inside(scope), "calls", tail, called
         held = self._object(called.value, scope)
         if held is not None and held.kind not in ("module", EXTERNAL, "class"):
             yield held, "receives_call", tail, called

@@ -15,6 +15,7 @@ from weft.kg.languages.python.scopes import Scope, module_scope
 from weft.kg.languages.python.stated import stated_facts
 from weft.kg.languages.python.types.attributes import open_attributes
 from weft.kg.languages.python.types.clues import TreeClues
+from weft.kg.languages.python.types.instances import Instances
 from weft.kg.languages.python.units import Function, SourceFile
 from weft.kg.languages.unit import End, Open, Stated
 
@@ -34,6 +35,7 @@ class PythonTree:
         self.names = module_names(list(paths), above)
         self.modules = Modules()
         self._clues = TreeClues(self.modules)
+        self._instances = Instances(self.modules)
         # Several things are asked of one file in turn: its scopes are made once.
         self._last: tuple[SourceFile, Module] | None = None
         self._short: tuple[int, dict[str, list[str]]] = 0, {}
@@ -44,8 +46,10 @@ class PythonTree:
         Raises:
             InputError: It is nested too deep to be walked.
         """
+        tree = cast(SourceFile, file).tree
         try:
-            module = self.modules.add(cast(SourceFile, file).tree, *self.names[path])
+            module = self.modules.add(tree, *self.names[path])
+            self._instances.learn(module, tree)
         except RecursionError as error:
             raise InputError("nested too deep", where=path) from error
         # What other modules ask for are names and bases: the rest of the syntax tree would fill the memory.
@@ -71,7 +75,7 @@ class PythonTree:
         """
         try:
             source = cast(SourceFile, file)
-            return stated_facts(source, self._module(path, source), self.modules)
+            return stated_facts(source, self._module(path, source), self.modules, self._instances)
         except RecursionError as error:
             raise InputError("nested too deep", where=path) from error
 
