@@ -78,6 +78,48 @@ def test_what_a_loop_gives(loop: str, found: set[tuple[str, str]]) -> None:
     assert facts_of(f"def f(a, b):\n    {loop}: pass\n", "element_of") == expected
 
 
+@pytest.mark.parametrize(
+    ("loop", "found"),
+    [
+        ("for x in pkgutil.iter_modules(path)", "pkgutil.iter_modules"),
+        ("for x in itertools.count()", "itertools.count"),
+        ("for x in more.path.parts('a')", "os.path.parts"),
+        ("for x in sorted(pkgutil.iter_modules(path))", "pkgutil.iter_modules"),
+        ("for x, y in enumerate(itertools.count())", "itertools.count"),
+        ("for x, y in os.environ.items()", "os.environ"),
+        ("for x in 'a b'.split()", "builtins.str.split"),
+        ("for x in Kind.all()", "Kind.all"),
+        ("for x in Kind().all()", "Kind.all"),
+        ("for x in path.all()", "f.path"),
+        ("for x in path.keys()", "f.path"),
+        ("for x in path", "f.path"),
+        ("for x in os.environ", "os.environ"),
+    ],
+)
+def test_a_loop_runs_over_what_a_function_of_a_module_gives_and_not_over_the_module(
+    loop: str, found: str
+) -> None:
+    source = f"""\
+import itertools, os, pkgutil
+import os as more
+class Kind:
+    @classmethod
+    def all(cls): ...
+def f(path):
+    {loop}: pass
+"""
+    assert {tail for _, tail in facts_of(source, "element_of")} == {found}
+
+
+def test_a_loop_over_a_function_of_a_module_of_the_tree() -> None:
+    tree = PythonTree(["m.py", "rows.py"])
+    texts = {"m.py": "import rows\nfor x in rows.all(): pass\n", "rows.py": "def all(): ...\n"}
+    for path, text in texts.items():
+        tree.add(path, LANGUAGE.parse(text, path))
+    found = tree.facts("m.py", LANGUAGE.parse(texts["m.py"], "m.py"))
+    assert [fact.tail.name for fact in found if fact.relation == "element_of"] == ["rows.all"]
+
+
 def test_what_hides_zip_is_not_zip() -> None:
     source = "def zip(*a): ...\ndef f(a, b):\n    for x, y in zip(a, b): pass\n"
     assert facts_of(source, "element_of") == {("f.x", "zip"), ("f.y", "zip")}

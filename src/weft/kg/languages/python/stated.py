@@ -28,6 +28,8 @@ from weft.kg.languages.python.values import class_of
 from weft.kg.languages.unit import End, Stated
 
 _Found = tuple[Entity | None, str, Entity | None, ast.AST]
+_VIEWS = ("items", "keys", "values", "copy")
+"""Methods that give what a mapping holds."""
 _LOOPED = ("enumerate", "reversed", "sorted", "list", "iter", "zip", "tuple", "set")
 
 
@@ -256,14 +258,23 @@ class _Walker:
                 yield from self._loop(target, over.args[0], scope, outside, place)
                 return
             over = over.func
-            if isinstance(over, ast.Attribute):
-                called = isinstance(over.value, ast.Call) or owner(over.value, outside) is not None
-                over = over if called else over.value
+            if isinstance(over, ast.Attribute) and self._holds(over, outside):
+                over = over.value
         tail = self._resolve(over, outside)
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
             head = self._resolve(part, scope) if isinstance(part, ast.Name | ast.Attribute) else None
             if head != tail:
                 yield head, "element_of", tail, place
+
+    def _holds(self, called: ast.Attribute, scope: Scope) -> bool:
+        """Whether what a method gives is what its object holds: not of ``self``, of a module or of a class."""
+        if isinstance(called.value, ast.Call) or owner(called.value, scope) is not None:
+            return False
+        held = self._resolve(called.value, scope)
+        if held is None or held.kind != EXTERNAL:
+            return held is None or held.kind not in ("module", "class")
+        # Of another package nobody knows whether a name is a module, as itertools, or holds something, as os.environ.
+        return called.attr in _VIEWS
 
     def _looped(self, node: ast.expr, scope: Scope) -> str:
         """The builtin whose call gives the elements of its argument; empty where a node is no such call."""
