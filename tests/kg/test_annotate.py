@@ -19,7 +19,7 @@ from weft.kg.annotate.rewrite import annotated_texts
 from weft.kg.annotate.stubs import stub
 from weft.kg.annotate.tree import Annotated, Findings
 from weft.kg.annotate.write import annotated
-from weft.kg.extraction.facts import Inferred
+from weft.kg.extraction.inferred import Inferred
 from weft.kg.languages.python import LANGUAGE
 from weft.kg.languages.unit import End, Open
 

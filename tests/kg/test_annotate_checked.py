@@ -11,7 +11,7 @@ from weft.errors import WeftError
 from weft.kg.annotate.check import checked
 from weft.kg.annotate.plan import missing
 from weft.kg.annotate.tree import Annotated, Findings
-from weft.kg.extraction.facts import Inferred
+from weft.kg.extraction.inferred import Inferred
 from weft.kg.languages.python import LANGUAGE
 
 TEXT = "def half(number):\n    return number / 2\n\n\nhalf(3)\n"

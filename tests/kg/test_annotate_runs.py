@@ -8,7 +8,7 @@ import pytest
 
 from weft.kg.annotate.plan import missing
 from weft.kg.annotate.write import annotated
-from weft.kg.extraction.facts import Inferred
+from weft.kg.extraction.inferred import Inferred
 from weft.kg.languages.python import LANGUAGE
 
 SOURCE = """import threading

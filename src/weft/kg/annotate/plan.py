@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.kg.annotate.impossible import Impossible
-from weft.kg.extraction.facts import Inferred
+from weft.kg.extraction.inferred import Inferred
 from weft.kg.languages.language import SourceTree
 from weft.kg.languages.lines import Lines
+from weft.kg.languages.python.types.impossible import Impossible
 from weft.kg.languages.python.types.signs import modules_at_top, names_at_top
+from weft.kg.languages.python.units import SourceFile
 from weft.kg.languages.unit import End, Open
 
 Evidence = Literal["syntax", "checker", "model"]
@@ -154,9 +155,10 @@ def missing(
         attribute: Likewise of an attribute's.
     """
     answers = {item.asked: item for item in inferred}
-    parsed = ast.parse(text)
+    file = SourceFile(text, path)
+    parsed = file.tree
     bound, modules = names_at_top(parsed), modules_at_top(parsed)
-    lines, impossible = Lines(text), Impossible(parsed)
+    lines, impossible = Lines(text), Impossible(file)
     optional = _defaults_of_none(text, lines, parsed)
     evaluated = _evaluated_headers(parsed)
     result = []
@@ -167,7 +169,7 @@ def missing(
             candidates += _plain(path, item, sure, tree, bound)
         line = lines.number(item.start)
         for name, confidence in answers[item].candidates if item in answers else ():
-            if not impossible(item, line, name):
+            if not impossible(item, name):
                 candidates += _candidate(path, item, name, confidence, "model", tree, bound, modules)
         once = {candidate.text: candidate for candidate in reversed(candidates)}
         ordered = sorted(once.values(), key=lambda candidate: candidates.index(candidate))

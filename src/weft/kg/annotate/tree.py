@@ -16,7 +16,8 @@ from weft.kg.annotate.oldest import Version, oldest_python
 from weft.kg.annotate.plan import Candidate, Missing, missing, settled
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.extraction.code import CodeCorpus
-from weft.kg.extraction.facts import Extractor, Inferred
+from weft.kg.extraction.facts import Extractor
+from weft.kg.extraction.inferred import Inferred
 from weft.kg.languages import find_language
 from weft.kg.languages.unit import Open
 from weft.platform.processes import Limits, Outcome, run_here, run_loaded

@@ -14,7 +14,8 @@ import torch
 from weft.errors import InputError
 from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.corpus import Found, Source
-from weft.kg.extraction.facts import Extractor, Inferred, ModelFact
+from weft.kg.extraction.facts import Extractor, ModelFact
+from weft.kg.extraction.inferred import Inferred, possible
 from weft.kg.extraction.model import model_version
 from weft.kg.languages.around import around
 from weft.kg.languages.language import Language, ParsedFile
@@ -105,7 +106,8 @@ class CodeReader:
         else:
             asked = [item for item in source.asked if not item.plain]
             answers = self.extractor.inferred(text, source.document, asked, beams=self.beams)
-            found = [_inferred(text, answer) for answer in answers]
+            file = self.extractor.language.parse(text, source.document)
+            found = [_inferred(text, item) for item in possible(answers, file, self.extractor.language)]
         sure = [item for item in found if item.confidence >= self.floor]
         return Found(sure, None if combiner is None else combiner.tally)
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,6 +17,7 @@ from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.code import BuildConfig, unit_chunks
 from weft.kg.dataset.tokens import PAD, CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
+from weft.kg.extraction.inferred import Inferred, possible
 from weft.kg.extraction.model import code_model
 from weft.kg.extraction.questions import Question, question_about, questions, shown
 from weft.kg.languages import find_language
@@ -66,22 +66,6 @@ class ModelFact:
     def record(self) -> dict[str, object]:
         """As JSON."""
         return {**asdict(self), "agrees": self.agrees}
-
-
-class Inferred(NamedTuple):
-    """What a model answers to an open question.
-
-    Args:
-        asked: The question.
-        candidates: Names of types with how often such an answer is right, the likeliest first.
-        span: Characters of the chunk that was read.
-        combined: Name of the endpoint's model that put the first one together; empty where the model spelled it.
-    """
-
-    asked: Open
-    candidates: tuple[tuple[str, float], ...]
-    span: tuple[int, int]
-    combined: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,7 +175,8 @@ class Extractor:
         result: list[ModelFact] = []
         for start in range(0, len(asked), batch_size):
             result += self._facts(text, asked[start : start + batch_size], beams)
-        for answer in self.inferred(text, where, open_, beams=beams, batch_size=batch_size):
+        answers = self.inferred(text, where, open_, beams=beams, batch_size=batch_size)
+        for answer in possible(answers, self.language.parse(text, where), self.language):
             item, (tail, confidence) = answer.asked, answer.candidates[0]
             line, place = line_of(text, item.start), (item.start, item.end)
             told = (item.name, item.relation, tail, confidence, line, place, answer.span, (), answer.combined)

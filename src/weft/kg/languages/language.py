@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import ClassVar, Literal, Protocol
 
@@ -163,6 +163,10 @@ class Language(ABC):
             known: Of the file, from :meth:`known`.
         """
         return ()
+
+    def impossible(self, file: ParsedFile) -> Callable[[Open, str], bool]:
+        """Tells whether the code of a file rules a type out, as the answer to a question about the file."""
+        return lambda asked, name: False
 
     def learn_vocabulary(self, texts: Iterable[str], size: int) -> CodeTokenizer:
         """Learn a vocabulary from texts."""

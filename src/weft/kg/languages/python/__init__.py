@@ -15,6 +15,7 @@ from weft.kg.languages.python.schema import PYTHON
 from weft.kg.languages.python.stubs import Typeshed
 from weft.kg.languages.python.tree import PythonTree
 from weft.kg.languages.python.types.clues import KINDS
+from weft.kg.languages.python.types.impossible import Impossible
 from weft.kg.languages.python.types.signs import SIGNS, names_at_top, signs
 from weft.kg.languages.python.units import SourceFile
 from weft.kg.languages.unit import Fact, Open, Unit
@@ -88,6 +89,10 @@ class Python(Language):
     def signs_of(self, asked: Open, name: str, known: frozenset[str]) -> tuple[float, ...]:
         """What the members of a type and the names of the file say of it."""
         return signs(asked, name, known)
+
+    def impossible(self, file: ParsedFile) -> Impossible:
+        """What the code of a file rules out."""
+        return Impossible(cast(SourceFile, file))
 
     def module(self, path: PurePath) -> str:
         """The dotted name of a file; a package's own is that of its folder."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from weft.kg.languages.python.units import Function, SourceFile
 from weft.kg.languages.unit import Open
 
-_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
-_NESTED = (*_FUNCTION, ast.Lambda, ast.ClassDef)
+_NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _WHOLE = ("int", "bool")
 _EQUALITY = ("__eq__", "__ne__")
 
@@ -17,17 +17,17 @@ class Impossible:
     """The answers that the code of a file rules out.
 
     Args:
-        parsed: The file.
+        file: Parsed.
     """
 
-    def __init__(self, parsed: ast.Module) -> None:
+    def __init__(self, file: SourceFile) -> None:
         self._divided = {
-            (node.lineno, node.name)
-            for node in ast.walk(parsed)
-            if isinstance(node, _FUNCTION) and any(map(_is_divided, _returned(node)))
+            file.name_of(node)[0]
+            for node in ast.walk(file.tree)
+            if isinstance(node, Function) and any(map(_is_divided, _returned(node)))
         }
 
-    def __call__(self, asked: Open, line: int, name: str) -> bool:
+    def __call__(self, asked: Open, name: str) -> bool:
         """Whether a type cannot be the answer to a question.
 
         A function that returns ``a / b`` returns no whole number. ``__eq__`` and ``__ne__`` take any object: where
@@ -35,16 +35,15 @@ class Impossible:
 
         Args:
             asked: The question.
-            line: Line of its name, from 1.
             name: The type.
         """
         if asked.relation == "returns":
-            return name in _WHOLE and (line, asked.name) in self._divided
+            return name in _WHOLE and asked.start in self._divided
         within = asked.head.name.rpartition(".")[0].rpartition(".")[2]
         return asked.head.kind == "parameter" and within in _EQUALITY
 
 
-def _returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.expr]:
+def _returned(node: Function) -> Iterator[ast.expr]:
     """What a function returns, but for what functions inside it return."""
     work: list[ast.AST] = [*node.body]
     while work:
