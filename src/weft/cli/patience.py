@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from threading import Timer
+from threading import Event, Thread, Timer
 
 from weft.errors import in_one_line
 
 PATIENCE = 10.0
 """Seconds of a command that pass without a word."""
+_LONGEST = 320.0
+"""Most seconds between two words of one wait."""
 
 
 @contextmanager
@@ -32,6 +34,43 @@ def saying(line: Callable[[], str], patience: float, *, quiet: bool = False) -> 
         clock.cancel()
         if not quiet:
             clock.join()
+
+
+@contextmanager
+def reminding(
+    line: Callable[[], str], patience: float, *, quiet: bool = False
+) -> Generator[Callable[[], None]]:
+    """Say a line on the error stream whenever nothing else was said for so many seconds, then after twice as many.
+
+    Args:
+        line: What is said.
+        patience: Seconds that pass without a word.
+        quiet: Whether nothing is said.
+
+    Yields:
+        What the body calls where it has said something itself.
+    """
+    ended, heard = Event(), Event()
+
+    def watch() -> None:
+        wait = patience
+        while not ended.wait(wait):
+            if heard.is_set():
+                heard.clear()
+                wait = patience
+                continue
+            say(line)
+            wait = min(2 * wait, _LONGEST)
+
+    watcher = Thread(target=watch, daemon=True)
+    if not quiet:
+        watcher.start()
+    try:
+        yield heard.set
+    finally:
+        ended.set()
+        if not quiet:
+            watcher.join()
 
 
 def say(line: Callable[[], str]) -> None:

@@ -8,8 +8,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ from weft.cli.options import (
     limits_of,
     share,
 )
+from weft.cli.patience import PATIENCE, reminding
 from weft.errors import ConfigError, PartialFailure, counted
 
 if TYPE_CHECKING:
@@ -151,8 +153,11 @@ def run(argv: list[str]) -> int:
         asked=tuple(arguments.relation or ()),
         text_column=arguments.text_column,
     )
-    with _as_flags(arguments.exact):
-        report = extract(arguments.corpus, arguments.out, options, _Progress(arguments.quiet))
+    progress = _Progress(arguments.quiet)
+    waiting = partial(_waiting, arguments.corpus, progress)
+    with _as_flags(arguments.exact), reminding(waiting, PATIENCE, quiet=arguments.quiet) as heard:
+        progress.heard = heard
+        report = extract(arguments.corpus, arguments.out, options, progress)
     if arguments.relation and not arguments.quiet:
         print(WORTH, file=sys.stderr)
     for document, message in report.failed:
@@ -241,16 +246,32 @@ def _print(report: Report, graph: Graph) -> None:
     print(f"the store: {counted(len(graph), 'fact')} kept{rule}, stated at {places} in all")
 
 
+def _waiting(corpus: Path, progress: _Progress) -> str:
+    return (
+        f"weft kg extract: reading {corpus}, {counted(progress.done, 'document')} so far; long texts take minutes, and "
+        "of a document nothing is kept before all of it is read"
+    )
+
+
 class _Progress:
-    """A line of progress, at most once a second."""
+    """A line of progress, at most once a second.
+
+    Attributes:
+        done: Documents so far.
+        heard: Called where a line was printed.
+    """
 
     def __init__(self, quiet: bool) -> None:
+        self.done = 0
+        self.heard: Callable[[], None] = lambda: None
         self._quiet = quiet
         self._next = time.monotonic() + 1
 
     def __call__(self, report: Report) -> None:
+        self.done = report.read + report.empty + len(report.failed)
         if self._quiet or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + 1
-        done = report.read + report.empty + len(report.failed)
-        print(f"{counted(done, 'document')}, {counted(report.facts, 'place')} with facts", file=sys.stderr)
+        told = f"{counted(self.done, 'document')}, {counted(report.facts, 'place')} with facts"
+        print(told, file=sys.stderr)
+        self.heard()
