@@ -116,6 +116,39 @@ def test_lines_are_counted_however_they_end(
     assert {fact["line"] for fact in json.loads(capsys.readouterr().out)} == {3}
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.zip", b"PK\x03\x04\x14\0", "a zip archive: unpack it"),
+        ("a.ZIP", b"PK\x03\x04\x14\0", "a zip archive: unpack it"),
+        ("a.odt", b"PK\x03\x04\x14\0", "a zip archive, as .odt and .epub are: save it as text"),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1", "an older Office document: save it as text"),
+        ("a.rtf", b"{\\rtf1 Ida}", "rich text: save it as text"),
+        ("a.txt.gz", b"\x1f\x8b\x08\0", "a packed file: unpack it"),
+        ("a.bz2", b"BZh91AY&SY\xca", "a packed file: unpack it"),
+        ("a.7z", b"7z\xbc\xaf\x27\x1c\0\x04", "an archive: unpack it"),
+        ("a.tar", b"a.txt".ljust(257, b"\0") + b"ustar\x0000", "an archive: unpack it"),
+        ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "no text, but a program, a picture or other data"),
+    ],
+)
+def test_what_is_no_text_is_offered_to_no_model(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        model_for(tmp_path / name)
+    assert said in str(caught.value)
+    assert str(tmp_path / name) in str(caught.value)
+    assert "--model" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"Ida was born.", "Ida was born.".encode("utf-16"), b"BZh is no archive", b"Caf\xe9"]
+)
+def test_a_text_of_another_suffix_is_offered_to_a_model(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.msg").write_bytes(content)
+    with pytest.raises(InputError, match=r"cannot tell by \.msg .*--model kg-text-small"):
+        model_for(tmp_path / "a.msg")
+
+
 def test_which_model_reads_what(tmp_path: Path) -> None:
     assert model_for(TEXTS) == TEXT_MODEL
     assert model_for(tmp_path / "note.PDF") == TEXT_MODEL

@@ -15,11 +15,12 @@ from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
 from weft.kg.read.corpus import left_out, paths_below
-from weft.kg.read.prose import NOTEBOOK, SUFFIXES
+from weft.kg.read.decoding import decode_text
+from weft.kg.read.prose import HEAD_BYTES, NOTEBOOK, SUFFIXES, kind_of, other_form
 from weft.kg.schema import Schema
 from weft.kg.storage.manifest import is_store
 from weft.platform.models import find_model
-from weft.platform.reading import SETTINGS_BYTES, raising, read_object
+from weft.platform.reading import SETTINGS_BYTES, open_input, raising, read_object
 
 CODE_MODEL, TEXT_MODEL = "kg-python-small", "kg-text-small"
 """What is shipped."""
@@ -119,6 +120,7 @@ def model_for(corpus: Path) -> str:
         if corpus.suffix.lower() == NOTEBOOK:
             way = "`jupyter nbconvert --to markdown` makes a text of it, `--to script` Python"
             raise InputError("a Jupyter notebook", where=str(corpus), hint=way)
+        _check_text(corpus)
         raise InputError(
             f"cannot tell by {corpus.suffix} what it holds",
             where=str(corpus),
@@ -149,6 +151,23 @@ def model_for(corpus: Path) -> str:
         where=str(corpus),
         hint=f"texts are {', '.join(SUFFIXES)}",
     )
+
+
+def _check_text(path: Path) -> None:
+    """Refuse a file that begins as no text does, whatever model is named.
+
+    Raises:
+        InputError: It is an archive, a document in a form that is not read, a picture, a program.
+    """
+    with open_input(path) as file:
+        head = file.read(HEAD_BYTES)
+    if form := other_form(head, kind_of(path)):
+        raise InputError(form, where=str(path))
+    if b"\0" in head:
+        try:
+            decode_text(head)
+        except InputError as error:
+            raise InputError(error.what, where=str(path), hint=error.hint) from error
 
 
 def listed(kinds: Mapping[str, int]) -> str:

@@ -22,12 +22,22 @@ JSON_LINES = ".jsonl"
 PARSED = (*MARKDOWN, *HTML, PDF, WORD, MAIL)
 """Suffixes of files whose prose a parser has to find."""
 SUFFIXES = (".txt", ".text", ".rst", JSON_LINES, *PARSED)
-_NO_TEXT = {
-    b"PK\x03\x04": "a zip archive, as .odt and .epub are",
-    b"\xd0\xcf\x11\xe0": "an older Office document",
-    b"{\\rtf": "rich text",
-}
-"""How files begin that hold prose in a form that is not read."""
+_SAVE, _UNPACK = (
+    "save it as text, HTML, PDF or .docx",
+    "unpack it, and name the folder or the file that comes out",
+)
+_NO_PROSE = (
+    (rb"PK\x03\x04", "a zip archive, as .odt and .epub are", _SAVE),
+    (rb"\xd0\xcf\x11\xe0", "an older Office document", _SAVE),
+    (rb"\{\\rtf", "rich text", _SAVE),
+    (rb"\x1f\x8b|BZh\d1AY&SY|\xfd7zXZ\x00|\x28\xb5\x2f\xfd", "a packed file", _UNPACK),
+    (rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07|(?s:.{257})ustar", "an archive", _UNPACK),
+)
+"""How files begin that hold prose in a form that is not read, what they are, and what makes them readable."""
+_ZIPPED = (".zip", ".jar", ".whl", ".egg")
+"""Suffixes of zip archives that are no document."""
+HEAD_BYTES = 1024
+"""Bytes by which such a file is known."""
 
 
 def kind_of(path: Path) -> str:
@@ -64,6 +74,19 @@ def read_prose(path: Path) -> Prose | None:
     return found
 
 
+def other_form(data: bytes, suffix: str) -> str:
+    """What a file is that holds prose in a form that is not read, and the way out; empty of another one.
+
+    Args:
+        data: Its first :data:`HEAD_BYTES`, or more.
+        suffix: Of its name, in small letters.
+    """
+    for begins, form, way in _NO_PROSE:
+        if re.match(begins, data):
+            return f"a zip archive: {_UNPACK}" if suffix in _ZIPPED else f"{form}: {way}"
+    return ""
+
+
 def check_words(text: str) -> None:
     """Refuse a text with a word that no language has: cutting it up would take for ever.
 
@@ -91,9 +114,8 @@ def _prose(data: bytes, suffix: str) -> Prose:
 def _other_prose(data: bytes, suffix: str) -> Traced:
     if (reader := {WORD: word_text, MAIL: mail_text}.get(suffix)) is not None:
         return Traced(reader(data))
-    for start, kind in _NO_TEXT.items():
-        if data.startswith(start):
-            raise InputError(f"{kind}: save it as text, HTML, PDF or .docx")
+    if other := other_form(data, suffix):
+        raise InputError(other)
     if suffix == NOTEBOOK:
         raise InputError("a Jupyter notebook", hint="`jupyter nbconvert --to markdown` makes a text of it")
     if suffix in HTML:
