@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from weft.kg.extraction.entity_fact import EntityFact
-from weft.kg.mentions.join import PLACE
+from weft.kg.mentions.join import ALONE, PLACE
 from weft.kg.mentions.records import Record, records
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.labels import Labels, Stated
@@ -53,7 +53,7 @@ def by_labels(document: TextDocument, facts: Iterable[EntityFact], labels: Label
     blocks = records_of(document.text)
     if not blocks:
         return list(facts)
-    spans = [(item.start, item.end) for item in document.mentions]
+    spans = [(item.start, item.end) for item in document.mentions if item.type not in ALONE]
     at = {item.start: item for item in document.mentions}
     stated: dict[tuple[str, str, str], EntityFact] = {}
     subjects: set[int] = set()

@@ -130,8 +130,8 @@ class _Found:
                 self._by_start[item.start] = item._replace(end=end)
 
     def spans(self) -> list[Span]:
-        """Where they stand."""
-        return [(item.start, item.end) for item in self._by_start.values()]
+        """Where things are named: dates and numbers are no thing that a record is about."""
+        return [(item.start, item.end) for item in self._by_start.values() if item.type not in ALONE]
 
     def all(self) -> list[Mention]:
         """The mentions, those that read like a name of a cell of its type."""

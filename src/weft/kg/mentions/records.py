@@ -87,7 +87,7 @@ def records(text: str, blocks: Sequence[Form | Table], labels: Labels, named: It
         text: Of the document.
         blocks: Its tables and forms.
         labels: Of a schema.
-        named: Where names are found.
+        named: Where names are found, but for dates and numbers.
     """
     spans = _Spans(named)
     found: list[Record] = []
