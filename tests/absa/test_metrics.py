@@ -137,7 +137,7 @@ def test_a_perfect_and_a_blind_model():
         == 1.0
     )
     free = floors(Scored(gold, np.full((8, 3), 1 / 3), group, aspect))
-    assert free == {"all_none_strict": 0.5, "all_positive_sentiment": 0.5}
+    assert free == {"all_none": 0.75, "all_none_strict": 0.5, "all_positive_sentiment": 0.5}
 
 
 def test_five_classes_are_measured_as_sentihood_where_no_answer_is_neutral_or_conflict():

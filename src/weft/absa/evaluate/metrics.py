@@ -63,6 +63,11 @@ class Scored:
         return decide(self.probabilities, self.threshold)
 
 
+def accuracy(scored: Scored) -> float:
+    """Share of right answers."""
+    return float((scored.predicted == scored.gold).mean())
+
+
 def strict_accuracy(scored: Scored) -> float:
     """Share of groups in which every context's class is right."""
     _, group = np.unique(scored.group, return_inverse=True)
@@ -181,10 +186,14 @@ def semeval_metrics(scored: Scored) -> dict[str, float]:
 
 
 def floors(scored: Scored) -> dict[str, float]:
-    """What costs nothing: all ``none`` (strict), and every opinion positive (sentiment; NaN without ``signs``)."""
+    """What costs nothing: all ``none``, and every opinion positive (sentiment; NaN without ``signs``)."""
     constant = np.zeros_like(scored.probabilities)
     positive = scored.signs[0] if scored.signs else 1
     constant[:, 0], constant[:, positive] = 0.6, 0.4
     blind = Scored(scored.gold, constant, scored.group, scored.aspect)
     all_positive = sentiment_accuracy(blind) if scored.signs else float("nan")
-    return {"all_none_strict": strict_accuracy(blind), "all_positive_sentiment": all_positive}
+    return {
+        "all_none": accuracy(blind),
+        "all_none_strict": strict_accuracy(blind),
+        "all_positive_sentiment": all_positive,
+    }

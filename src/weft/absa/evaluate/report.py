@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.absa.evaluate.metrics import Scored, floors, semeval_metrics, sentihood_metrics
+from weft.absa.evaluate.metrics import (
+    Scored,
+    accuracy,
+    floors,
+    semeval_metrics,
+    sentihood_metrics,
+    strict_accuracy,
+)
 from weft.absa.evaluate.temperature import fit_again, fit_ratio
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.absa.use.asker import Asker
@@ -176,6 +183,8 @@ def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
     calibrated = cross_calibrated(result, factor)
     of_gold = calibrated.probabilities[np.arange(len(result.gold)), result.gold]
     return {
+        "accuracy": accuracy(result),
+        "strict": strict_accuracy(result),
         **metrics(result, corpus.polarities),
         "wrong_aspect": control.wrong_aspect,
         "wrong_aspect_gold": control.wrong_aspect_gold,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.checks import check_temperature, check_threshold
-from weft.absa.evaluate.metrics import Scored, macro_f1, strict_accuracy
+from weft.absa.evaluate.metrics import Scored, accuracy, macro_f1, strict_accuracy
 from weft.absa.evaluate.report import calibration_error, check_classes, scored
 from weft.absa.evaluate.temperature import fit_again
 from weft.absa.records import Corpus
@@ -74,14 +74,14 @@ def choose_threshold(
     if criterion == "macro-f1":
         least = max(at.strict for at in tried) - give
         tried = [at for at in tried if at.strict >= least - 1e-12]
-    worth = {
-        "mean": lambda at: (at.strict + at.macro_f1) / 2,
-        "macro-f1": lambda at: at.macro_f1,
-        "strict": lambda at: at.strict,
-    }[criterion]
-    best = max(map(worth, tried))
-    good = [at.threshold for at in tried if worth(at) >= best - 1e-12]
+    best = max(_worth(at.strict, at.macro_f1, criterion) for at in tried)
+    good = [at.threshold for at in tried if _worth(at.strict, at.macro_f1, criterion) >= best - 1e-12]
     return min(good, key=lambda threshold: abs(threshold - 0.5))
+
+
+def _worth(strict: float, f1: float, criterion: Criterion) -> float:
+    """What a criterion maximises."""
+    return {"mean": (strict + f1) / 2, "macro-f1": f1, "strict": strict}[criterion]
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,8 @@ class Calibration:
     Args:
         temperature: Of the probabilities.
         threshold: Of the decision.
+        chosen: The threshold that is best by the criterion; ``threshold`` is another one where this is no gain on texts
+            that it did not see. None where the threshold was given.
         before: The texts under temperature and threshold as the model had them.
         after: The same under the new ones; optimistic where they were fitted on these texts.
         crossed: The new temperature with thresholds that never saw their own groups; None where the
@@ -99,16 +101,28 @@ class Calibration:
 
     temperature: float
     threshold: float
+    chosen: float | None
     before: Scored
     after: Scored
     crossed: Scored | None
 
+    @property
+    def kept(self) -> bool:
+        """Whether the answers stay as they were, because the threshold that is chosen is no gain."""
+        return self.chosen is not None and self.chosen != self.threshold
+
     def record(self) -> dict[str, float]:
         """Everything by name, for a report."""
         found = {"temperature": self.temperature, "threshold": self.threshold}
+        if self.chosen is not None:
+            found["chosen"] = self.chosen
         for name, at in (("before", self.before), ("after", self.after), ("crossed", self.crossed)):
             if at is not None:
-                found |= {f"{name}: strict": strict_accuracy(at), f"{name}: macro_f1": macro_f1(at)}
+                found |= {
+                    f"{name}: accuracy": accuracy(at),
+                    f"{name}: strict": strict_accuracy(at),
+                    f"{name}: macro_f1": macro_f1(at),
+                }
         return found | {
             "before: ece": calibration_error(self.before),
             "after: ece": calibration_error(self.after),
@@ -123,8 +137,13 @@ def calibrate(
     give: float = 0.005,
     temperature: float | None = None,
     threshold: float | None = None,
+    force: bool = False,
 ) -> Calibration:
     """Fit the temperature, then choose the threshold on the probabilities that it gives.
+
+    The chosen threshold is taken where it is a gain on texts that it did not see: by the criterion, and without
+    fewer right answers. Else the answers stay as they were (see :func:`same_answers`), and only the probabilities
+    change.
 
     Args:
         asker: The model.
@@ -133,6 +152,7 @@ def calibrate(
         give: See :func:`choose_threshold`.
         temperature: Taken instead of being fitted, where given.
         threshold: Taken instead of being chosen, where given.
+        force: Take the chosen threshold, gain or not.
 
     Raises:
         InputError: The corpus's classes are not numbered as the model's.
@@ -150,11 +170,37 @@ def calibrate(
         factor = np.concatenate([each.factor for each in heard])
         temperature = fit_again(before.probabilities, factor, before.gold, stored)
     at_new = replace(before, probabilities=np.concatenate([each.at(temperature / stored) for each in heard]))
-    crossed = None
+    crossed = chosen = None
     if threshold is None:
         crossed = cross_decided(at_new, criterion, give=give)
-        threshold = choose_threshold(at_new, criterion, give=give)
-    return Calibration(temperature, threshold, before, replace(at_new, threshold=threshold), crossed)
+        threshold = chosen = choose_threshold(at_new, criterion, give=give)
+        if not force and not _gains(crossed, before, criterion):
+            threshold = same_answers(before.threshold, temperature / stored)
+    return Calibration(temperature, threshold, chosen, before, replace(at_new, threshold=threshold), crossed)
+
+
+def same_answers(threshold: float, ratio: float) -> float:
+    """The threshold that decides at another temperature as this one does now.
+
+    An opinion is answered where z_o − z_none > T·log t/(1 − t); with T·ratio in place of T that is
+
+        log t'/(1 − t') = log t/(1 − t) / ratio
+
+    Where a text's length makes answers less sure it holds nearly, else exactly.
+
+    Args:
+        threshold: t.
+        ratio: The other temperature, in this one.
+    """
+    if threshold in (0, 1):
+        return threshold
+    return float(1 / (1 + (1 / threshold - 1) ** (1 / ratio)))
+
+
+def _gains(crossed: Scored, before: Scored, criterion: Criterion) -> bool:
+    """Whether thresholds are better by the criterion on rows that they did not see, and not less often right."""
+    new, old = (_worth(strict_accuracy(at), macro_f1(at), criterion) for at in (crossed, before))
+    return new > old and accuracy(crossed) >= accuracy(before)
 
 
 def cross_decided(

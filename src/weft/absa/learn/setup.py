@@ -106,7 +106,8 @@ class Setup:
         english: Keep only the word pieces of English.
         int8: Store the model in eight bits.
         decide: What the decision threshold is chosen for on the held-out texts, see
-            :data:`weft.absa.evaluate.threshold.Criterion`; None keeps the most probable class.
+            :data:`weft.absa.evaluate.threshold.Criterion`; None keeps the most probable class, and so does a choice
+            that is no gain on texts that it did not see.
 
     Raises:
         ConfigError: Both of ``start`` and ``begin``, or neither; options or ``english`` beside ``begin``.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.cli.absa.arguments import add_answers, load_asker
@@ -35,6 +37,12 @@ def parser() -> Parser:
     )
     result.add_argument(
         "--give", type=float, metavar="P", help="of macro-f1: strict accuracy given up (0.005)"
+    )
+    result.add_argument(
+        "--force",
+        action="store_true",
+        help="take the chosen threshold where it is no gain on texts that it did not see, too (the answers stay as "
+        "they are)",
     )
     result.add_argument("--threshold", type=float, metavar="P", help="store this one instead of choosing")
     result.add_argument("--temperature", type=float, metavar="T", help="store this one instead of fitting")
@@ -75,19 +83,38 @@ def run(argv: list[str]) -> int:
         give=_GIVE if arguments.give is None else arguments.give,
         temperature=arguments.temperature,
         threshold=arguments.threshold,
+        force=arguments.force,
     )
     results: dict[str, Any] = found.record()
     print_report(results, arguments.json, heading=arguments.input)
+    if found.kept:
+        print(f"weft absa calibrate: {_why_kept(results)}", file=sys.stderr)
     if arguments.out is not None:
         recalibrate(arguments.model, arguments.out, found.temperature, found.threshold)
     report_problems(corpus, "calibrate")
     return 0
 
 
+def _why_kept(results: Mapping[str, float]) -> str:
+    """Why the threshold that was chosen is not taken."""
+    figures = [
+        f"{what} {results[f'before: {name}']:.3f} before and {results[f'crossed: {name}']:.3f} with it"
+        for name, what in (
+            ("accuracy", "right answers"),
+            ("strict", "strict accuracy"),
+            ("macro_f1", "aspect macro-F1"),
+        )
+    ]
+    return (
+        f"the threshold {results['chosen']:g} is not taken: on texts that it did not see it is no gain "
+        f"({', '.join(figures)}). The answers stay as they were, only the probabilities are fitted; --force takes it"
+    )
+
+
 def _check_choice(arguments: argparse.Namespace) -> None:
     """Refuse what says how a threshold is chosen where none is, or by another criterion."""
-    for name in ("criterion", "give"):
-        if arguments.threshold is not None and getattr(arguments, name) is not None:
+    for name in ("criterion", "give", "force"):
+        if arguments.threshold is not None and getattr(arguments, name) not in (None, False):
             raise ConfigError(f"--{name} beside --threshold", hint="leave one of them out")
     if arguments.give is not None and not 0 <= arguments.give <= 1:
         raise ConfigError(f"--give is {arguments.give}; it must be in [0, 1]")

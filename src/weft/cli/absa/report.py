@@ -36,6 +36,7 @@ _MEANING = {
     "nll": "negative log-likelihood, cross-fitted temperature",
     "temperature": "temperature",
     "threshold": "decision threshold",
+    "chosen": "threshold that the criterion chooses",
     "all_none_strict": "floor: strict accuracy of all none",
     "all_positive_sentiment": "floor: sentiment accuracy of all positive",
 }
@@ -49,4 +50,10 @@ def print_report(results: Mapping[str, float], as_json: bool, heading: str) -> N
         return
     print(heading)
     shown = ["–" if value is None else f"{value:.4f}" for value in finite.values()]
-    print(table(("measure", ">value"), zip(map(_MEANING.get, finite, finite), shown, strict=True)))
+    print(table(("measure", ">value"), zip(map(_meaning, finite), shown, strict=True)))
+
+
+def _meaning(name: str) -> str:
+    """What a figure is, "before: strict" among them."""
+    when, colon, what = name.rpartition(": ")
+    return when + colon + _MEANING.get(what, what)
