@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -157,5 +158,42 @@ def test_the_fields_are_listed_with_what_they_mean():
         ("out", "path", "Where it stands."),
         ("engine.power", "number = 1.0", "In watts"),
         ("engine.fuel", "gas | none = none", "What it burns."),
-        ("engine.gears", "[number, …] = ()", "From low to high, each above the one before."),
+        ("engine.gears", "[number, …] = []", "From low to high, each above the one before."),
     ]
+
+
+@dataclass(frozen=True)
+class Bus(Settings):
+    """A bus: its engine is not the usual one."""
+
+    engine: Engine = field(default_factory=lambda: Engine(power=90.0, gears=(1.0, 2.5)))
+    seat: Seat = field(default_factory=lambda: Seat("all"))
+    spare: Car | None = None
+    old: bool = True
+
+
+def test_the_defaults_listed_are_those_that_are_taken(tmp_path: Path):
+    listed = {name: what.partition(" = ")[2] for name, what, _ in listing(Bus)}
+    assert listed == {
+        "engine.power": "90.0",
+        "engine.fuel": "none",
+        "engine.gears": "[1.0, 2.5]",
+        "seat.name": "all",
+        "seat.width": "40",
+        "spare": "null",
+        "old": "true",
+    }
+    path = tmp_path / "bus.yaml"
+    path.write_text("engine: {fuel: gas}\n", encoding="utf-8")
+    assert read_settings(Bus, path) == Bus(Engine(90.0, "gas", (1.0, 2.5)))
+
+
+@pytest.mark.parametrize("tool", ["absa", "bcsd", "kg"])
+def test_the_defaults_listed_of_a_training_are_its_own(tool: str):
+    kind = import_module(f"weft.{tool}.learn.setup").Setup
+    given: Any = next(each for each in fields(kind) if each.name == "train")
+    train = given.default_factory()
+    listed = {name: what.partition(" = ")[2] for name, what, _ in listing(kind)}
+    assert listed["train.learning_rate"] == str(train.learning_rate)
+    assert listed["train.metric"] == train.metric
+    assert listed["train.patience"] == ("null" if train.patience is None else str(train.patience))

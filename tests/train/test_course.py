@@ -97,7 +97,38 @@ def test_who_asks_a_processor_for_what_it_does_slowly_is_told(
         Setup(lessons(tiny, precision=precision, device="cpu", steps=1, epochs=None), tmp_path, Data("a")),
         tell=said.append,
     )
-    assert ["no instructions for bfloat16" in line for line in said] == told * [True]
+    assert sum("no instructions for bfloat16" in line for line in said) == told
+
+
+def test_how_a_training_may_end_and_ended_is_told_in_time(tiny, tmp_path):
+    said = list[str]()
+
+    def finish(history):
+        said.append("finishing")
+        return {}
+
+    def trained(name, **changes):
+        said.clear()
+        course = lessons(tiny, **changes)
+        course = replace(
+            course, finish=finish, evaluate=scripted([3.0, 1.0, 2.0, 2.5, 4.0, 5.0]), measures=()
+        )
+        return run_setup(Setup(course, tmp_path / name, Data("a")), tell=said.append).history
+
+    assert trained("early", patience=2).stopped == "early"
+    assert said == [
+        "ends early where loss is not better in 2 evaluations (train.patience)",
+        "20 steps done: loss was not better in the last 2 evaluations; the weights of step 10 are kept (loss 1). Now "
+        "what is left is fitted, measured and saved",
+        "finishing",
+    ]
+    assert trained("end").stopped == "end"
+    assert said == [
+        "30 steps done; the weights of step 10 are kept (loss 1). Now what is left is fitted, measured and saved",
+        "finishing",
+    ]
+    trained("last", restore_best=False)
+    assert said[0] == "30 steps done. Now what is left is fitted, measured and saved"
 
 
 def test_a_model_is_not_written_over_what_it_is_made_of(tiny, tmp_path, monkeypatch):

@@ -65,9 +65,11 @@ def run(argv: list[str], tool: str) -> int:
         return 0
     if arguments.json:
         results = {name: value if math.isfinite(value) else None for name, value in outcome.results.items()}
-        print(json.dumps({"out": str(setup.out), "steps": outcome.history.step, "results": results}))
+        steps = {"steps": outcome.history.step, "stopped": outcome.history.stopped}
+        print(json.dumps({"out": str(setup.out), **steps, "results": results}))
     else:
-        print(f"{setup.out}: {counted(outcome.history.step, 'step')}")
+        early = ", ended early" if outcome.history.stopped == "early" else ""
+        print(f"{setup.out}: {counted(outcome.history.step, 'step')}{early}")
         for name, value in outcome.results.items():
             print(f"  {name:<24} {f'{value:.4g}' if math.isfinite(value) else '–'}")
     for line in outcome.problems:

@@ -159,17 +159,34 @@ def leaves(kind: Any, before: str = "") -> Iterator[tuple[str, Any]]:
             yield before + name, hint
 
 
-def listing(kind: Any, before: str = "") -> Iterator[tuple[str, str, str]]:
-    """For each field what flags call it, its type with the default, and the first sentence about it."""
+def listing(kind: Any, before: str = "", given: object = MISSING) -> Iterator[tuple[str, str, str]]:
+    """For each field what flags call it, its type with the default, and the first sentence about it.
+
+    Args:
+        kind: The dataclass.
+        before: What stands before the names.
+        given: One of ``kind``, with the values that its fields have if nothing is said; else they have their own.
+    """
     meanings = dict(re.findall(r"^ {8}(\w+): (.+(?:\n {12}.+)*)", kind.__doc__ or "", re.MULTILINE))
     for field in fields(kind):
         hint = _hints(kind)[field.name]
+        value = field.default if given is MISSING else getattr(given, field.name)
+        if value is MISSING and field.default_factory is not MISSING:
+            value = field.default_factory()
         if is_dataclass(hint):
-            yield from listing(hint, f"{before}{field.name}.")
+            yield from listing(hint, f"{before}{field.name}.", value)
             continue
-        default = "" if field.default is MISSING else f" = {field.default}"
-        meaning = " ".join(meanings.get(field.name, "").replace("`", "").split())
+        default = "" if value is MISSING else f" = {_written(value)}"
+        meaning = " ".join(re.sub(r":\w+:`|`", "", meanings.get(field.name, "")).split())
         yield before + field.name, type_name(hint) + default, meaning.split("; ")[0].split(". ")[0]
+
+
+def _written(value: object) -> str:
+    """A value as a file of settings has it."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_written, value))}]"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    words = {None: "null", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def type_name(hint: Any) -> str:

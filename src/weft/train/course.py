@@ -15,7 +15,7 @@ from torch import nn
 
 from weft.attention.operation import cpu_multiplies_bf16
 from weft.encoder.checkpoint.record import check_replaceable
-from weft.errors import ConfigError
+from weft.errors import ConfigError, counted
 from weft.platform.machine import device_named
 from weft.platform.models import within_memory
 from weft.train.batching import BatchSource
@@ -72,8 +72,12 @@ class Course(Generic[Model, Batch]):
         resume: bool | str = True,
         quiet: bool = True,
         identity: Mapping[str, str] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> Outcome:
-        """Train and finish; see :func:`weft.train.loop.fit` for what is saved, resumed and raised."""
+        """Train and finish; see :func:`weft.train.loop.fit` for what is saved, resumed and raised.
+
+        ``tell`` is called with how the training ended, before it is finished.
+        """
         if self.evaluate is not None and self.measures:
             self.config.check_metric(self.measures, self.better)
         history = fit(
@@ -87,7 +91,11 @@ class Course(Generic[Model, Batch]):
             quiet=quiet,
             identity=identity,
         )
-        return Outcome(history, self.finish(history) if World.launched().first else {}, self.problems)
+        if not World.launched().first:
+            return Outcome(history, {}, self.problems)
+        if tell is not None:
+            tell(_ended(history, self.config))
+        return Outcome(history, self.finish(history), self.problems)
 
 
 @dataclass(frozen=True)
@@ -129,8 +137,8 @@ def run_setup(setup: Setup, *, quiet: bool = True, tell: Callable[[str], None] |
     Args:
         setup: The settings.
         quiet: No progress bar.
-        tell: Called with each of the course's notes, and with what makes this machine slow, before the first step and
-            in the first process alone.
+        tell: Called in the first process alone: before the first step with each of the course's notes, with what ends
+            the training early, and with what makes this machine slow; behind the last one with how it ended.
 
     Raises:
         ConfigError: A size that nobody means; a folder that holds what the training begins with or learns from, or
@@ -143,9 +151,29 @@ def run_setup(setup: Setup, *, quiet: bool = True, tell: Callable[[str], None] |
     with within_memory():
         course = setup.course()
     if tell is not None and World.launched().first:
-        for line in (*course.notes, *_slow(setup.train)):
+        for line in (*course.notes, *_early(course), *_slow(setup.train)):
             tell(line)
-    return course.run(setup.out / "run", quiet=quiet, identity=identity_of(setup))
+    return course.run(setup.out / "run", quiet=quiet, identity=identity_of(setup), tell=tell)
+
+
+def _early(course: Course[Any, Any]) -> list[str]:
+    """What ends a training before its last step."""
+    config = course.config
+    if config.patience is None or course.evaluate is None:
+        return []
+    return [
+        f"ends early where {config.metric} is not better in {counted(config.patience, 'evaluation')} (train.patience)"
+    ]
+
+
+def _ended(history: History, config: TrainConfig) -> str:
+    """At which step a training ended, why, whose weights stay, and that it is not done yet."""
+    done = f"{counted(history.step, 'step')} done"
+    if history.stopped == "early":
+        done += f": {config.metric} was not better in the last {counted(config.patience or 0, 'evaluation')}"
+    if config.restore_best and history.best_step is not None and history.best is not None:
+        done += f"; the weights of step {history.best_step} are kept ({config.metric} {history.best:.4g})"
+    return f"{done}. Now what is left is fitted, measured and saved"
 
 
 def _slow(config: TrainConfig) -> list[str]:
