@@ -230,6 +230,13 @@ def test_a_stream_reads_no_further_than_it_must(make, of_a_text, taken, known):
     chunks.close()
 
 
+def test_the_first_answers_of_a_long_table_come_soon(make):
+    many = [f"cheap {number}" for number in range(1000)]
+    parts = stream(make(), rows(many), Asked(("price",)), Problems(), chunk=256)
+    assert [len(next(parts)) for _ in range(4)] == [64, 128, 256, 256]
+    parts.close()
+
+
 @pytest.mark.parametrize(("aspects", "taken"), [(4, 6), (16, 6), (32, 3), (1000, 1)])
 def test_a_chunk_has_fewer_texts_where_much_is_asked_of_each(make, aspects, taken):
     asker = make()

@@ -23,6 +23,8 @@ _JUDGED = 0.5
 """From which share on a window of a long text is said to judge otherwise."""
 _ROWS_OF_A_TEXT = 8
 """How many rows of each text are in memory at once, in the mean, where texts stand in many rows."""
+_FIRST = 64
+"""Texts of the first chunk; each further one has twice as many: the first answers are there soon."""
 _QUESTIONS_OF_A_TEXT = 16
 """How many questions about each text are in memory at once, in the mean: of more fewer texts are."""
 
@@ -172,8 +174,8 @@ def stream(
         source: The table's name, for messages.
         threshold: See :func:`records`.
         abstain: See :func:`records`.
-        chunk: Texts of a chunk, fewer where more than sixteen questions are asked of each, and at most eight times as
-            many rows; three chunks are in memory at once.
+        chunk: Texts of a chunk, of the first ones fewer, and of all where more than sixteen questions are asked of
+            each text; at most eight times as many rows. Three chunks are in memory at once.
     """
 
     def told(sentences: list[Sentence], rows: list[TableRow], answers: list[Heard]) -> list[dict[str, Any]]:
@@ -217,15 +219,16 @@ def stream(
 
 
 def _chunks(rows: Iterable[TableRow], texts: int, column: str) -> Iterator[list[TableRow]]:
-    """Rows that follow each other and hold so many different texts."""
+    """Rows that follow each other and hold so many different texts, the first ones fewer."""
     taken: list[TableRow] = []
     seen: set[str] = set()
+    most = min(_FIRST, texts)
     for row in rows:
         taken.append(row)
         seen.add(str(row.cells.get(row.column or column)))
-        if len(seen) == texts or len(taken) == _ROWS_OF_A_TEXT * texts:
+        if len(seen) == most or len(taken) == _ROWS_OF_A_TEXT * most:
             yield taken
-            taken, seen = [], set()
+            taken, seen, most = [], set(), min(2 * most, texts)
     if taken:
         yield taken
 

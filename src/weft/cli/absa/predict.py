@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +21,7 @@ from weft.cli.absa.arguments import (
     fields_of,
     load_asker,
 )
+from weft.cli.absa.progress import asking
 from weft.cli.absa.tables import ASKING, add_input_format, telling_long
 from weft.cli.options import Parser, add_out
 from weft.cli.outputs import check_outputs
@@ -191,7 +192,15 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
     given = fields.of(chain([first], rows))
     if not arguments.quiet:
         given = telling_long(given, asked.text_column, arguments.input, "absa predict", ASKING)
-    tally = _stream(arguments, load_asker(arguments), given, asked, problems, fields.several)
+
+    def again() -> Iterator[TableRow]:
+        return fields_of(arguments).of(
+            read_rows(arguments.input, columns, form, also=[TARGET], left_out=fields.left_out)
+        )
+
+    each = max(1, len(asked.targets)) * max(1, len(asked.aspects))
+    with asking(arguments.input, again, each, quiet=arguments.quiet) as advance:
+        tally = _stream(arguments, load_asker(arguments), given, asked, problems, fields.several, advance)
     for line in [] if arguments.quiet else [*fields.lines(), *tally.lines()]:
         print(f"weft absa predict: {line}", file=sys.stderr)
     if problems.count:
@@ -208,10 +217,8 @@ def _stream(
     asked: Asked,
     problems: Problems,
     several: bool,
+    advance: Callable[[int], None],
 ) -> Tally:
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn, TimeElapsedColumn
-
     from weft.absa.read.fields import COLUMN
     from weft.absa.read.table import TableWriter
     from weft.absa.use.predict import Tally, column_types, flat, stream
@@ -222,15 +229,7 @@ def _stream(
     shares = ["probabilities"] if nested else [f"p_{name}" for name in asker.classes_]
     columns = [*names, *shares, "note"]
     source = name_of(arguments.input)
-    console = Console(stderr=True)
-    progress = Progress(
-        TextColumn("{task.completed:,.0f} questions"),
-        TimeElapsedColumn(),
-        console=console,
-        disable=arguments.quiet or not console.is_terminal,
-    )
-    with progress, TableWriter(_text(arguments.out), columns, column_types(columns)) as writer:
-        task = progress.add_task("predict", total=None)
+    with TableWriter(_text(arguments.out), columns, column_types(columns)) as writer:
         chunks = stream(
             asker,
             rows,
@@ -242,7 +241,7 @@ def _stream(
         )
         for found in chunks:
             writer.write(found if nested else [flat(record) for record in found])
-            progress.advance(task, len(found))
+            advance(len(found))
             tally.add(found)
         # Before the output appears: what stood there stays where no row could be used.
         problems.check_used(tally.questions, source)
