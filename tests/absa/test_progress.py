@@ -40,7 +40,9 @@ def test_a_file_has_a_total(trained, tmp_path, terminal, capfd):
     assert command(path, trained) == 0
     assert questions(terminal)[0] == "0 of 10 questions"
     assert questions(terminal)[-1] == "10 of 10 questions"
+    # They are in the file that they were sent to, and not on the terminal.
     assert capfd.readouterr().out.count("\n") == 10
+    assert "cheap" not in terminal.getvalue()
     terminal.truncate(0)
     assert command(path, trained, "--quiet") == 0
     assert questions(terminal) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +32,15 @@ def asking(
     total = each * sum(1 for _ in rows()) if shown and _countable(Path(path)) else None
     far = "{task.completed:,.0f}" + ("" if total is None else " of {task.total:,.0f}") + " questions"
     ahead = () if total is None else (BarColumn(), TimeRemainingColumn())
-    bar = Progress(TextColumn(far), TimeElapsedColumn(), *ahead, console=console, disable=not shown)
+    bar = Progress(
+        TextColumn(far),
+        TimeElapsedColumn(),
+        *ahead,
+        console=console,
+        disable=not shown,
+        # The answers go where they are sent; on the terminal itself they stand above the bar.
+        redirect_stdout=sys.stdout.isatty(),
+    )
     with bar:
         task = bar.add_task("predict", total=total)
 
