@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from weft.absa.config import ModelOptions
 from weft.absa.evaluate.report import report
 from weft.absa.evaluate.threshold import Criterion, calibrate
+from weft.absa.learn.begin import keeping, kept_classes, notes_on_begin, reached
 from weft.absa.learn.notes import notes_about
 from weft.absa.learn.training import Learning, course, split
 from weft.absa.read.labelled import Columns, read_labelled
@@ -99,6 +100,8 @@ class Setup:
         out: The directory of the model; checkpoints and log lie in ``out/run``.
         start: The pretrained BERT: a directory or a name on the hub.
         begin: Instead of ``start``: a trained model, by name or directory, to go on from; the classes may be others.
+        keep_classes: Whether classes of ``begin`` that no row has are kept, as far as they are known; where the rows
+            have classes that it has not, none is.
         model: The model's options; those of ``begin`` where that is given.
         train: How to train.
         learning: Loss and augmentation.
@@ -117,6 +120,7 @@ class Setup:
     out: Path
     start: str | None = None
     begin: str | None = None
+    keep_classes: bool = True
     model: ModelOptions = field(default_factory=ModelOptions)
     train: TrainConfig = field(
         default_factory=lambda: TrainConfig(
@@ -156,7 +160,15 @@ class Setup:
         """Train, calibrate on the held-out sentences, save."""
         corpus, dev = self.data.corpora(self.train.seed)
         begin = None if self.begin is None else load(self.begin)
+        kept, before, told = (), dict[str, float](), list[str]()
         if begin is not None:
+            assert self.begin is not None  # it is what was loaded
+            kept = kept_classes(begin, corpus) if self.keep_classes else ()
+            corpus, dev = keeping(corpus, kept), keeping(dev, kept)
+            # Now: training changes the layers that the two share.
+            before = reached(begin, dev)
+            decided = self.decide is not None
+            told = list(notes_on_begin(self.begin, begin, corpus, kept, decided=decided, int8=self.int8))
             start, options = (
                 Pretrained(begin.module.encoder, begin.tokenizer, None, None),
                 begin.config.options,
@@ -176,6 +188,7 @@ class Setup:
             dev=dev,
             teacher=[load(name) for name in _names(self.teacher)],
             begin=begin,
+            kept=len(kept),
             targets=fixed_targets(corpus) if fixed else (),
         )
 
@@ -185,10 +198,10 @@ class Setup:
             fitted = calibrate(asker, dev, criterion=self.decide or "mean", threshold=threshold)
             calibrated = asker.calibrated(fitted.temperature, fitted.threshold)
             save(self.out, calibrated, int8=self.int8)
-            return report(calibrated, dev)
+            return {**before, **report(calibrated, dev)}
 
         apart = () if self.data.dev is None else tuple(dev.problems.lines())
-        notes = tuple(notes_about(corpus, dev, asker))
+        notes = (*notes_about(corpus, dev, asker), *told)
         return replace(lessons, finish=finish, notes=notes, problems=(*lessons.problems, *apart))
 
 

@@ -134,8 +134,7 @@ def train(
         directory: Of checkpoints and log; None keeps nothing on disk.
         quiet: No progress bar.
         identity: See :func:`weft.train.loop.fit`: a run of that directory with another one is not gone on with.
-        choices: As for :func:`course`: ``learning``, ``dev``, ``teacher``, ``begin``, ``targets``, ``draw``,
-            ``untaught``, ``disguise``.
+        choices: As for :func:`course`, from ``learning`` on.
     """
     asker, lessons = course(corpus, start, options, config, **choices)
     return Trained(asker, lessons.run(directory, quiet=quiet, identity=identity).history)
@@ -151,6 +150,7 @@ def course(
     dev: Corpus | None = None,
     teacher: Asker | Sequence[Asker] = (),
     begin: Asker | None = None,
+    kept: int = 0,
     targets: Sequence[str] = (),
     draw: Callable[[Sequence[int], torch.Generator], list[Sentence]] | None = None,
     untaught: Callable[[Sentence], bool] | None = None,
@@ -177,6 +177,7 @@ def course(
             another order.
         begin: A trained model of the same options to go on from; its aspects stay known. What it learnt of a class
             is taken over by the class's name: another one begins untrained.
+        kept: So many of the last classes no row has: they have no part in the loss, and stay as ``begin`` knows them.
         targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
         draw: Makes the sentences of a batch out of indices of the corpus's; ``learning.augmentation`` where None.
         untaught: Sentences that are learnt by their labels alone; teachers are not asked about them.
@@ -194,8 +195,10 @@ def course(
     if not corpus.sentences:
         raise InputError("no sentences to train on")
     teachers = (teacher,) if isinstance(teacher, Asker) else tuple(teacher)
+    known = len(corpus.polarities) - kept
+    learnt = corpus.polarities[:known]
     for each in teachers:
-        if set(each.config.polarities) != set(corpus.polarities):
+        if not set(learnt) <= set(each.config.polarities) <= set(corpus.polarities):
             raise InputError(f"the teacher's classes are {each.config.polarities}, not {corpus.polarities}")
     if dev is not None and dev.polarities != corpus.polarities:
         raise InputError(
@@ -207,7 +210,7 @@ def course(
             f"teachers: {len(teachers)}, distillation: {chosen.distillation:g}",
             hint="give both a teacher and Learning.distillation, the weight of its answers, or neither",
         )
-    orders = [[each.config.polarities.index(name) for name in corpus.polarities] for each in teachers]
+    orders = [[each.config.polarities.index(name) for name in learnt] for each in teachers]
     world = World.launched()
     seed, device = config.seed, world.device(config.device)
     torch.manual_seed(seed)
@@ -227,7 +230,7 @@ def course(
     counted_on = corpus
     if draw is not None and chosen.class_balance:
         counted_on = _stood_for(draw, corpus, _COUNTED, seed)
-    weights = class_weights(counted_on, chosen.class_balance).to(device)
+    weights = class_weights(counted_on, chosen.class_balance)[:known].to(device)
 
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
         sentences = augment(indices, generator)
@@ -247,7 +250,7 @@ def course(
     def loss_step(model: torch.nn.Module, lesson: Lesson) -> Mapping[str, Tensor]:
         labels = lesson.questions.labels
         assert labels is not None  # a corpus is labelled
-        passes = [model(lesson.questions).logits for _ in range(2 if chosen.consistency else 1)]
+        passes = [model(lesson.questions).logits[:, :known] for _ in range(2 if chosen.consistency else 1)]
         with torch.no_grad():
             answers = [
                 each.logits(seen)[:, order]
