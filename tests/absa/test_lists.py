@@ -177,7 +177,7 @@ def test_an_item_with_a_rating_needs_no_further_word() -> None:
     text = "Beds: ❤️\n+ bath 9/10 - lift 👎"
     assert as_read(text, str.isascii, as_meant=True)[0] == "Beds: is good\n+ bath is excellent - lift is bad"
     assert read_otherwise("+ sofa 👍\n- lift", str.isascii) == [
-        Slip(7, 8, "is good"),
+        Slip(7, 8, "is good."),
         Slip(9, 10, "bad"),
     ]
 

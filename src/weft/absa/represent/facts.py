@@ -24,11 +24,11 @@ _ABOVE = re.compile(
 )
 """What stands above a list of facts."""
 _STATUS = re.compile(
-    r"(?:\A|[\n.!?;,:|✅✔✓❌✖✘✗\ufe0f])[ \t]*(?:not[ \t]+(?:yet[ \t]+)?)?"
+    r"(?:\A|[\n.!?;,:|✅✔✓❌✖✘✗☑☐☒\ufe0f])[ \t]*(?:not[ \t]+(?:yet[ \t]+)?)?"
     r"(?:approved|archived|attended|billed|booked|cancelled|checked(?:[ -](?:in|out))?|completed?|confirmed|dated|"
     r"delivered|dispatched|done|invoiced|notified|ordered|packed|paid|pending|picked|posted|printed|received|refunded|registered|"
     r"returned|reviewed|scheduled|sent|shipped|signed|submitted|verified|witnessed)"
-    r"(?=[ \t]*:?[ \t]*[✅✔✓❌✖✘✗])",
+    r"(?=[ \t]*:?[ \t]*[✅✔✓❌✖✘✗☑☐☒])",
     re.IGNORECASE,
 )
 """What a tick says of a task or an order, alone before it: "Paid ✔", and no "well packed ✔"."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from weft.absa.records import Side
+from weft.absa.represent.boxes import boxes
 from weft.absa.represent.faces import faces, labels
 from weft.absa.represent.lists import headed, listed, lists
 from weft.absa.represent.ratings import ratings
@@ -76,7 +77,7 @@ def _marks(text: str, own: frozenset[str]) -> list[Slip]:
     """The ratings, faces, signs of lists and short forms of a text, in order; of two in one place the first."""
     shown, places = laid_out(text)
     found: list[Slip] = []
-    slips = [*ratings(shown), *faces(shown), *lists(shown), *shorthand(shown, own)]
+    slips = [*boxes(shown), *ratings(shown), *faces(shown), *lists(shown), *shorthand(shown, own)]
     for slip in sorted(slips, key=lambda slip: (slip.start, -slip.stop)):
         if not found or slip.start > found[-1].stop:
             found.append(slip)

@@ -12,6 +12,10 @@ FOREIGN = "the text seems to be in another language than English"
 MENDED = "read as meant"
 _SEPARATORS = ",;|/"
 """What keeps the items of a list apart says nothing by itself."""
+_JOINING = ":=–|- "
+"""What stands between an item and its rating."""
+_LONGEST = 40
+"""Characters of a word or option that are shown."""
 _NAMED = 3
 """So many mended words are named."""
 
@@ -26,9 +30,9 @@ def notes_on(text: str, asker: Asker) -> list[str]:
     language = foreign(text) if asker.config.english else None
     found = [] if language is None else [f"{FOREIGN}: {language}"]
     mended = dict.fromkeys(
-        f"{' '.join(shown(text[start:stop]).split())} as {_said(word)}"
+        f"{_seen(text[start:stop])} as {_said(word)}"
         for start, stop, word in asker.representation.mended(text)
-        if shown(text[start:stop]).strip() not in _SEPARATORS
+        if _says(shown(text[start:stop]), word)
     )
     if mended:
         more = f", and {len(mended) - _NAMED} more" if len(mended) > _NAMED else ""
@@ -36,6 +40,23 @@ def notes_on(text: str, asker: Asker) -> list[str]:
     return found
 
 
+def _says(written: str, word: str) -> bool:
+    """Whether it is worth saying that this is read so: not of what joins items, nor of a box that is ticked."""
+    if any(map(str.isalnum, word)):
+        return written.strip() not in _SEPARATORS
+    return sum(map(str.isalpha, written)) > 1
+
+
+def _seen(part: str) -> str:
+    """What is written, without what joins a rating to its item."""
+    seen = " ".join(shown(part).split())
+    return _cut(seen.lstrip(_JOINING) or seen)
+
+
 def _said(word: str) -> str:
-    """What a rating is read as, without what joins it to its neighbours."""
-    return word.strip(",. ").removeprefix("is ")
+    """What a rating is read as, without what joins it to its neighbours; of what is left out, why."""
+    return _cut(word.strip(",. ").removeprefix("is ")) or "not ticked"
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
