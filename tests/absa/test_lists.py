@@ -6,12 +6,14 @@ import time
 
 import pytest
 
+from weft.absa.records import Context, Sentence
 from weft.absa.represent.faces import faces
 from weft.absa.represent.lists import lists
 from weft.absa.represent.meant import as_read, named_by_layout, read_otherwise
 from weft.absa.represent.ratings import ratings
 from weft.absa.represent.slips import Slip, replaced
 from weft.absa.use.notes import notes_on
+from weft.absa.use.predict import records
 from weft.absa.use.store import load
 
 
@@ -261,3 +263,30 @@ def test_a_note_names_heads_and_signs_and_no_commas() -> None:
         "read as meant: Pros: as good, Cons: as bad"
     ]
     assert notes_on("+ pool\n- lift", asker) == ["read as meant: + as good, - as bad"]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("bed: soft food: cold", "bed: soft. food: cold"),
+        ("Bed: very soft Food: cold Staff: kind.", "Bed: very soft. Food: cold. Staff: kind."),
+        ("Hi\nbed: very soft food: cold", "Hi\nbed: very soft. food: cold"),
+        ("Bed: soft and warm Hot food: cold", "Bed: soft and warm. Hot food: cold"),
+        # Where the next label begins is not clear, or something keeps them apart, or it is a sentence.
+        ("bed: soft hot food: cold", None),
+        ("bed: soft, food: cold", None),
+        ("bed: soft\nfood: cold", None),
+        ("we loved one thing: food", None),
+        ("open: 10:30 close: 18:00", None),
+    ],
+)
+def test_labels_in_a_line_are_kept_apart(text: str, read: str | None) -> None:
+    assert replaced(text, None, lists(text))[0] == (text if read is None else read)
+
+
+def test_each_label_has_its_own_answer() -> None:
+    asker = load("absa-any")
+    text = "doctor: great food: awful"
+    asked = [Sentence(text, (Context("doctor"), Context("food")))]
+    assert [record["polarity"] for record in records(asker, asked)] == ["positive", "negative"]
+    assert notes_on(text, asker) == []

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from weft.absa import load
+from weft.absa.find.finder import Finder
 from weft.absa.records import Context, Sentence
 from weft.absa.use.predict import Tally, records
 from weft.absa.use.windows import Heard
@@ -125,3 +127,25 @@ def test_a_table_says_how_many_answers_say_little(make):
         "3 of 6 questions name a target that their text does not mention: answered none",
         "3 of 6 questions are about texts that seem to be in another language than English",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("...", False),
+        ("?!", False),
+        ("&hellip; <b>!!</b> — ", False),
+        ("ok", True),
+        ("5", True),
+        ("😀", True),
+        (":(", True),
+        ("★★☆☆☆", True),
+        ("とても", True),
+    ],
+)
+def test_a_text_without_words_judges_nothing(text, there):
+    asker = load("absa-any")
+    (record,) = records(asker, [Sentence(text, (Context("general"),))])
+    assert (record["note"] == "the text has no words") is not there
+    assert there or record["polarity"] == "none"
+    assert there or Finder(asker).find([text]) == [[]]

@@ -48,6 +48,12 @@ _BUT = re.compile(
 """How it goes on where something is named after all: "nothing major, just better wifi"."""
 
 
+def has_words(text: str) -> bool:
+    """Whether a text says anything: it has a letter, a number, an emoji or a face, which are read as words."""
+    seen = shown(text)
+    return any(map(str.isalnum, seen)) or any(map(is_emoji, seen)) or _FACE.search(seen) is not None
+
+
 def behind_denial(text: str) -> str | None:
     """What an answer says behind saying that there is nothing of what it was asked for; None where it does not say so.
 
@@ -60,7 +66,7 @@ def behind_denial(text: str) -> str | None:
     """
     seen = " ".join(shown(text).replace("’", "'").split())
     if not any(map(str.isalnum, seen)):
-        return None if any(map(is_emoji, seen)) or _FACE.search(seen) else ""
+        return None if has_words(seen) else ""
     found = _DENIED.match(seen)
     if found is None or _BUT.match(seen, found.end()):
         return None

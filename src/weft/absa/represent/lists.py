@@ -103,6 +103,16 @@ _ENDS_BELOW = re.compile(
 """An empty line with no bullet behind it, or a conclusion."""
 _EQUALS = re.compile(r"(?<=[^\W\d_])[ \t]+(?P<sign>=)[ \t]+(?=[^\W\d_])")
 
+_NAME = r"[^\W\d_][\w'’&-]*"
+_LABELLED = re.compile(
+    rf"(?m)^[ \t]*{_NAME}(?:[ \t]{_NAME}){{0,2}}:(?:[ \t]+{_NAME})+(?:(?<=\w):(?:[ \t]+{_NAME})+)+[ \t]*[.!]?[ \t]*$"
+)
+"""A line of labels, each with words behind its colon, and no mark between them."""
+_BETWEEN = re.compile(rf":[ \t]+(?P<words>{_NAME}(?:[ \t]+{_NAME})+)(?=:)")
+_HOW = frozenset(
+    {"very", "so", "really", "too", "quite", "not", "rather", "pretty", "extremely", "absolutely", "a"}
+)
+
 
 def lists(text: str) -> list[Slip]:
     """The signs of a text's lists, and the words that each is read as.
@@ -114,16 +124,35 @@ def lists(text: str) -> list[Slip]:
       stairs." is "good balcony, good lift. bad stairs." Both kinds must be there. Below a
       head that has a line for itself short lines are items without a bullet, too, until an empty line or a sentence.
     - "sauna = heaven" is "sauna is heaven".
+    - In a line of labels that nothing keeps apart a full stop does: "bed: soft food: cold" is "bed: soft. food: cold".
 
     Only items of at most four words, none of which denies, are marked: a longer one says by itself what is meant.
     """
     slips = [slip for slip, _ in (*_headed(text), *_signed(text))]
     slips += [Slip(*match.span("sign"), "is") for match in _EQUALS.finditer(text)]
+    slips += [] if _heads(text) else _kept_apart(text)
     found: list[Slip] = []
     for slip in sorted(slips, key=lambda slip: (slip.start, -slip.stop)):
         if not found or slip.start >= found[-1].stop:
             found.append(slip)
     return found
+
+
+def _kept_apart(text: str) -> Iterator[Slip]:
+    """Full stops between the labels of a line, where it is clear which word begins the next label.
+
+    That is the only capital of those between two colons, or the last of two words, or of three of which the first says
+    how much ("very good food:").
+    """
+    for line in _LABELLED.finditer(text):
+        for between in _BETWEEN.finditer(text, *line.span()):
+            words = list(re.finditer(_NAME, between["words"]))
+            capitals = [number for number, word in enumerate(words) if number and word[0][0].isupper()]
+            begins = capitals[0] if len(capitals) == 1 else 1 + (words[0][0].lower() in _HOW)
+            if len(capitals) != 1 and len(words) != begins + 1:
+                continue
+            start = between.start("words")
+            yield Slip(start + words[begins - 1].end(), start + words[begins].start(), ". ")
 
 
 def listed(text: str) -> list[tuple[int, int]]:

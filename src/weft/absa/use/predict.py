@@ -12,6 +12,7 @@ from weft.absa.read.fields import in_row
 from weft.absa.read.labelled import optional_cell, text_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, UNSURE, Context, Problems, Sentence
+from weft.absa.represent.denied import has_words
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
 from weft.absa.use.notes import FOREIGN, MENDED, notes_on
@@ -97,10 +98,11 @@ def records(
     """One record for each question: text, target, aspect, polarity, probabilities, note.
 
     ``target_found`` tells whether the text mentions the target. Where it does not, nothing can be said
-    about it, and the polarity is ``none``, whatever the probabilities, which are those of the whole text. The ``note``
-    says that, and where else an answer is not simply the most probable one: a threshold decided, nothing is sure
-    enough, another part of a long text is judged the other way round, the text is in another language than English, or
-    words of it are read as what is likely meant; it is None where there is nothing to say.
+    about it, and the polarity is ``none``, whatever the probabilities, which are those of the whole text. So it is of a
+    text without words ("?!"). The ``note`` says that, and where else an answer is not simply the most probable one: a
+    threshold decided, nothing is sure enough, another part of a long text is judged the other way round, the text is in
+    another language than English, or words of it are read as what is likely meant; it is None where there is nothing to
+    say.
 
     Args:
         asker: The model.
@@ -119,20 +121,24 @@ def records(
     limit = asker.config.threshold if threshold is None else threshold
     for sentence, heard in zip(sentences, answers or asker.hear(sentences), strict=True):
         classes = decide(heard.rows, limit)
+        worded = has_words(sentence.text)
         for number, (context, row, chosen) in enumerate(
             zip(sentence.contexts, heard.rows, classes, strict=True)
         ):
             mentioned = asker.mentions(sentence.text, context.target)
-            unsure = mentioned and abstain is not None and row[chosen] < abstain
+            said = mentioned and worded
+            unsure = said and abstain is not None and row[chosen] < abstain
             notes: list[str] = []
-            if not mentioned:
+            if not worded:
+                notes.append("the text has no words")
+            elif not mentioned:
                 notes.append(f"the text does not mention {context.target}")
             elif unsure:
                 notes.append(f"{asker.classes_[chosen]} at {row[chosen]:.2f} is less sure than {abstain:g}")
             elif chosen != row.argmax():
                 notes.append(f"decided by the threshold {limit:g}")
             opposite = _OPPOSITE.get(asker.classes_[chosen])
-            if mentioned and not unsure and opposite in asker.classes_:
+            if said and not unsure and opposite in asker.classes_:
                 share = heard.most(number, asker.classes_.index(opposite))
                 if share >= _JUDGED:
                     notes.append(f"another part of the text is judged {opposite} ({share:.2f})")
@@ -142,7 +148,7 @@ def records(
                     "text": sentence.text,
                     "target": context.target,
                     "aspect": context.aspect,
-                    "polarity": (UNSURE if unsure else asker.classes_[chosen]) if mentioned else NONE,
+                    "polarity": (UNSURE if unsure else asker.classes_[chosen]) if said else NONE,
                     "target_found": mentioned,
                     "probabilities": {
                         name: round(float(value), 6) for name, value in zip(asker.classes_, row, strict=True)

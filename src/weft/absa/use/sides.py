@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.records import NONE, Side, check_side
-from weft.absa.represent.denied import behind_denial
+from weft.absa.represent.denied import behind_denial, has_words
 from weft.errors import ConfigError, InputError
 
 Floats = NDArray[np.float64]
@@ -22,8 +22,13 @@ def side_of(text: str, side: Side | None) -> Side | None:
 
 
 def rest_of(text: str, side: Side | None) -> str | None:
-    """What an answer says behind saying that there is nothing to name; None where it does not say so."""
-    return None if side is None else behind_denial(text)
+    """What an answer says behind saying that there is nothing to name; None where it does not say so.
+
+    Without a side there is nothing to deny: "" where the text has no words, else None.
+    """
+    if side is None:
+        return None if has_words(text) else ""
+    return behind_denial(text)
 
 
 def side_of_each(
