@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from weft.absa.records import Side
 from weft.absa.represent.boxes import boxes
+from weft.absa.represent.changes import changes
 from weft.absa.represent.faces import faces, labels
 from weft.absa.represent.lists import headed, listed, lists
 from weft.absa.represent.ratings import ratings
@@ -26,8 +27,8 @@ def as_read(
     Args:
         text: The text.
         known: See :data:`Known`.
-        as_meant: Whether ratings, faces, the signs of lists and short forms become words, and slips of the keyboard
-            what is likely meant, and labels of speakers are left out.
+        as_meant: Whether ratings, faces, the signs of lists, short forms and what became less or more become words,
+            and slips of the keyboard what is likely meant, and labels of speakers are left out.
         own: Further words that stay as they are.
 
     Returns:
@@ -74,10 +75,17 @@ def sides_by_layout(text: str) -> list[tuple[int, int, Side]]:
 
 
 def _marks(text: str, own: frozenset[str]) -> list[Slip]:
-    """The ratings, faces, signs of lists and short forms of a text, in order; of two in one place the first."""
+    """Ratings, faces, signs of lists, changes and short forms of a text, in order; of two in one place the first."""
     shown, places = laid_out(text)
     found: list[Slip] = []
-    slips = [*boxes(shown), *ratings(shown), *faces(shown), *lists(shown), *shorthand(shown, own)]
+    slips = [
+        *boxes(shown),
+        *ratings(shown),
+        *faces(shown),
+        *lists(shown),
+        *changes(shown),
+        *shorthand(shown, own),
+    ]
     for slip in sorted(slips, key=lambda slip: (slip.start, -slip.stop)):
         if not found or slip.start > found[-1].stop:
             found.append(slip)
