@@ -296,3 +296,21 @@ def test_special_tokens_that_stand_in_a_text_name_nothing(
     named = {fact[end] for fact in json.loads(capsys.readouterr().out) for end in ("head", "tail")}
     assert "Oslo" in named
     assert [name for name in named if name.strip("[]") in ("MASK", "PAD", "UNK", "SEP", "CLS")] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("nothing.txt", ""),
+        ("blank.txt", " \n\n"),
+        ("front.md", "---\ntitle: Notes\n---\n"),
+        ("menu.html", "<html><body><nav>Home</nav></body></html>"),
+        ("mail.eml", ""),
+    ],
+)
+def test_a_file_without_prose_is_empty_and_no_failure(tmp_path: Path, name: str, content: str) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / name).write_text(content, encoding="utf-8")
+    found = extract(corpus, tmp_path / "store", Extraction(model=TEXT_MODEL, workers=1))
+    assert (found.failed, found.empty) == ([], 1)

@@ -21,6 +21,8 @@ STATED = 0.3
 
 def item_documents(document: TextDocument, items: Sequence[Item]) -> list[tuple[int, TextDocument]]:
     """The items with two names at least, as documents, and where each begins."""
+    if not items:
+        return []
     starts = {item.start for item in items}
     edges = sorted({0, *starts, *(item.end for item in items)} - {len(document.text)})
     return [
