@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from weft.kg.extraction.entity_fact import EntityFact, Span
 from weft.kg.read.documents import TextDocument
+from weft.kg.read.family import LONGEST, Family
 from weft.kg.read.kin import may_be
 from weft.kg.read.kin_order import KINSHIP, is_turned
 from weft.kg.read.sentences import sentence_starts
@@ -16,9 +17,9 @@ from weft.kg.read.unsaid import SPEAKER, says_nothing
 
 UNSAID = 0.2
 """What is left of a confidence: of the sentences that the rules were made by, none states what it seems to."""
-LONGEST = 2_000
-"""Characters of a sentence that the rules look at; what is longer is a list or a table without full stops."""
-RULES = 4
+ONE_OF_TWO = 0.5
+"""What is left where the words leave open whose spouse somebody is of two."""
+RULES = 5
 """Counts up where the rules say otherwise than before: stores are read anew."""
 
 
@@ -27,7 +28,10 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
 
         c' = 0.2 c        of each sentence that names head and tail :func:`weft.kg.read.unsaid.says_nothing` holds, or
                           :func:`weft.kg.read.kin.may_be` does not; or
-                          :func:`weft.kg.read.kin_order.is_turned` does where the later of both is first named
+                          :func:`weft.kg.read.kin_order.is_turned` does where the later of both is first named; or
+                          what the text states of others excludes it (:meth:`weft.kg.read.family.Family.excludes`)
+
+        c' = 0.5 c        the words leave open of two persons whose spouse it is
 
     What another speaker says is another sentence, though no full stop may stand before. What is longer than any
     sentence is taken at its word: a question mark at the end of a list of a thousand lines asks nothing of the first.
@@ -47,6 +51,8 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
         sentence = bisect_right(starts, mention.start)
         named[mention.name][sentence].append((mention.start, mention.end))
 
+    family = Family.of(document)
+
     def silent(relation: str, number: int, one: Span, other: Span) -> bool:
         start, end = edges[number], edges[number + 1]
         said = text[start:end], _within(one, start), _within(other, start)
@@ -65,7 +71,7 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
         return is_turned(fact.relation, text, *ends)
 
     def unsaid(fact: EntityFact) -> bool:
-        if turned(fact):
+        if turned(fact) or family.excludes(fact.relation, fact.head, fact.tail):
             return True
         head, tail = named[fact.head], named[fact.tail]
         both = sorted(head.keys() & tail.keys())
@@ -74,7 +80,12 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
         places = [(number, one, other) for number in both for one in head[number] for other in tail[number]]
         return bool(places) and all(silent(fact.relation, *place) for place in places)
 
-    return [replace(fact, confidence=UNSAID * fact.confidence) if unsaid(fact) else fact for fact in facts]
+    def kept(fact: EntityFact) -> float:
+        if unsaid(fact):
+            return UNSAID
+        return ONE_OF_TWO if family.is_one_of_two(fact.relation, fact.head, fact.tail) else 1.0
+
+    return [replace(fact, confidence=kept(fact) * fact.confidence) for fact in facts]
 
 
 def _within(span: Span, start: int) -> Span:
