@@ -174,7 +174,10 @@ def test_control_characters_of_a_text_are_no_names() -> None:
 
 
 def test_long_texts_take_no_long_time() -> None:
-    texts = ("[Ada] had children and was engaged to " * 2_000, "[Ada] was engaged to [Karl], and so on, " * 45)
+    texts = (
+        "[Ada] had children and was engaged to " * 2_000,
+        "[Ada] was engaged to [Karl], and so on, " * 45,
+    )
     start = process_time()
     for text in texts:
         family(text)

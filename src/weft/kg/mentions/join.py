@@ -17,7 +17,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-RULES = 4
+RULES = 5
 """Counts up where names are found or joined otherwise than before: stores are read anew."""
 PERSON, ORGANISATION, PLACE = "PER", "ORG", "LOC"
 ALONE = frozenset({"TIME", "NUM"})
@@ -112,11 +112,14 @@ def join_mentions(text: str, mentions: Sequence[Mention]) -> list[Joined]:
 
     1. They read alike, but for case, accents, articles, possessives, a person's titles and a firm's legal form.
     2. A person's full name that has the name in use in quotation marks or brackets ('Margarethe "Greta" Holloway') is
-       that of "Greta Holloway" and of "Margarethe Holloway".
-    3. A person's mention of one word is the first or last word of a fuller name; of several the one that was named
+       that of "Greta Holloway", of "Margarethe Holloway" and of "Greta".
+    3. A person's name with initials ("K. Weber") is the only fuller one that has them, unless the later of the two is
+       introduced as a relative.
+    4. A person's mention of one word is the first or last word of a fuller name; of several the one that was named
        last before it. Who is introduced as a relative ("His father, Wilhelm Kessler, …") comes after the one whose
-       relative he is: by the last name alone a text calls whom it is about.
-    4. An acronym has the initials of a name of several words, which is of the same type or stands right before it.
+       relative he is: by the last name alone a text calls whom it is about. A last name in capitals above all of them
+       is a headline's, of the one who is no relative.
+    5. An acronym has the initials of a name of several words, which is of the same type or stands right before it.
 
     Dates and numbers are joined by the first rule alone. Mentions of different types stay apart, except where they read
     alike and neither is a person or a date.
@@ -147,6 +150,10 @@ def join_mentions(text: str, mentions: Sequence[Mention]) -> list[Joined]:
         for words in _in_use(names[number]):
             unite(number, alike.get((PERSON, words), number))
     fuller, spelled = _fuller_persons(order, names), _initials(order, names)
+    for number in order:
+        fitting = _with_given_names(number, fuller, names, mentions, text)
+        if len({root(other) for other in fitting}) == 1:
+            unite(number, fitting[0])
     for number in order:
         found = _fuller_person(number, fuller, names, mentions, text)
         if found is None:
@@ -188,12 +195,12 @@ def _in_use(name: _Name) -> list[tuple[str, ...]]:
 
 
 def _fuller_persons(order: Sequence[int], names: Sequence[_Name]) -> dict[str, list[int]]:
-    """Persons of several words by the first and by the last of these, in order."""
+    """Persons of several words by the first and by the last of these, and by the name in use, in order."""
     found: dict[str, list[int]] = defaultdict(list)
     for number in order:
         name = names[number]
         if name.type == PERSON and len(name.words) > 1:
-            for word in {name.words[0], name.words[-1]}:
+            for word in {name.words[0], name.words[-1], *(words[0] for words in _in_use(name))}:
                 found[word].append(number)
     return found
 
@@ -218,7 +225,40 @@ def _fuller_person(
         namesakes = [other for other in known[:before] if names[other].words[-1] == name.words[0]]
         others = (other for other in reversed(namesakes) if not is_relative(text, *mentions[other][:2]))
         return next(others, known[before - 1]) if known[before - 1] in namesakes else known[before - 1]
+    if name.surface.isupper():
+        known = [other for other in known if not is_relative(text, *mentions[other][:2])]
     return known[0] if len({names[other].words for other in known}) == 1 else None
+
+
+def _given_initials(name: _Name) -> list[str]:
+    """The initials of a person who is named by these and a last name: "J. P. Tremaine"; none of other names."""
+    letters = [letter for word in name.words[:-1] for letter in word.split(".")]
+    return letters if name.type == PERSON and all(len(letter) == 1 for letter in letters) else []
+
+
+def _with_given_names(
+    number: int,
+    fuller: Mapping[str, Sequence[int]],
+    names: Sequence[_Name],
+    mentions: Sequence[Mention],
+    text: str,
+) -> list[int]:
+    """Persons with the last name and the initials of one who has initials alone: Klaus Weber for "K. Weber"."""
+    name = names[number]
+    letters = _given_initials(name)
+    if not letters:
+        return []
+    found: list[int] = []
+    for other in fuller.get(name.words[-1], ()):
+        *given, last = names[other].words
+        shared = min(len(given), len(letters))
+        if last != name.words[-1] or _given_initials(names[other]):
+            continue
+        later = max(number, other, key=lambda one: mentions[one].start)
+        same = [word[0] for word in given[:shared]] == letters[:shared]
+        if same and not is_relative(text, *mentions[later][:2]):
+            found.append(other)
+    return found
 
 
 def _initials(order: Sequence[int], names: Sequence[_Name]) -> dict[str, list[int]]:
@@ -258,7 +298,11 @@ def _joined(group: Sequence[int], names: Sequence[_Name], mentions: Sequence[Men
         kind = mentions[number].type
         weights[kind] = weights.get(kind, 0.0) + mentions[number].probability
     called = {number for number in group if _in_use(names[number])}
-    others = [number for number in group if len(names[number].words) > 1 and number not in called]
+    others = [
+        number
+        for number in group
+        if len(names[number].words) > 1 and number not in called and not _given_initials(names[number])
+    ]
     longest = max(
         others if called and others else group,
         key=lambda number: (
