@@ -141,6 +141,41 @@ def test_what_cannot_be_answered_is_said(store: Path, capsys: pytest.CaptureFixt
         assert main(["kg", "ask", str(store), question, "--json"]) == 3
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "What did X die of",
+        "Of what did X die",
+        "What did X die from",
+        "What was X killed with",
+        "What killed X",
+        "How did X die",
+        "How was X founded",
+        "How did X win the prize",
+        "Why did X marry",
+        "Why was X founded",
+    ],
+)
+def test_causes_and_ways_are_no_relation(words: str) -> None:
+    left = [word for word in words.split() if word != "X"]
+    assert ask_ways(left, redocred_schema().names) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "relation"),
+    [
+        ("Where did X die of cholera", "place_of_death"),
+        ("What place did X die in", "place_of_death"),
+        ("What is the date of death of X", "date_of_death"),
+        ("How old is X", "date_of_birth"),
+        ("What was founded by X", "founded_by"),
+    ],
+)
+def test_what_sounds_like_them(words: str, relation: str) -> None:
+    left = [word for word in words.split() if word != "X"]
+    assert relation in [name for name, _ in ask_ways(left, redocred_schema().names)]
+
+
 def test_every_phrase_finds_its_own_relation() -> None:
     relations = redocred_schema().names[1:]
     assert ask_ways(["Who", "founded"], relations) == [("founded_by", True)]

@@ -42,11 +42,14 @@ _CHANGING = frozenset(
     re.findall(
         r"\w+",
         "almost nearly hardly want wish tri try refus fail plan plann hop intend offer attempt sued sold deputy vic "
-        "assistant associat step god grand foster",
+        "assistant associat step god grand foster why",
     )
 )
-"""Stems that make another question of the words beside them: who wants to buy a firm did not, and a vice president is
-no president. They are asked for where a phrase has them."""
+"""Stems that make another question of the words beside them: who wants to buy a firm did not, a vice president is no
+president, and why somebody married is not whom. They are asked for where a phrase has them."""
+_EVENTS = frozenset(("die", "kill", "born"))
+"""Stems of what has a place and a time in a store, and nothing that "what" alone asks for: "What did X die of?"."""
+_WITH_WHAT = frozenset(("what", "from", "with"))
 _CIRCUMSTANCES = frozenset(("when", "where", "how"))
 _EITHER = frozenset(("spouse", "sibling", "sister_city"))
 """Relations that say the same of both ends."""
@@ -187,6 +190,10 @@ def ask_ways(
     wanted = set(relations)
     at = _at(words) if ASKING.issuperset(asked) else None
     changing = _CHANGING.intersection(asked)
+    if "what" in asked and set(asked) <= _EVENTS | _WITH_WHAT and not _EVENTS.isdisjoint(asked):
+        return []
+    if "how" in asked and "old" not in asked:
+        return []
     if not _CIRCUMSTANCES.isdisjoint(asked):
         acting = None
     scored = [
