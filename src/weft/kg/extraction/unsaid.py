@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from weft.kg.extraction.entity_fact import EntityFact, Span
+from weft.kg.read.corrected import corrections
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.family import LONGEST, Family
 from weft.kg.read.kin import may_be
@@ -17,6 +18,8 @@ from weft.kg.read.unsaid import SPEAKER, says_nothing
 
 UNSAID = 0.2
 """What is left of a confidence: of the sentences that the rules were made by, none states what it seems to."""
+STATED = 0.5
+"""Least confidence of what a correction says to be so."""
 ONE_OF_TWO = 0.5
 """What is left where the words leave open whose spouse somebody is of two."""
 RULES = 5
@@ -29,7 +32,9 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
         c' = 0.2 c        of each sentence that names head and tail :func:`weft.kg.read.unsaid.says_nothing` holds, or
                           :func:`weft.kg.read.kin.may_be` does not; or
                           :func:`weft.kg.read.kin_order.is_turned` does where the later of both is first named; or
-                          what the text states of others excludes it (:meth:`weft.kg.read.family.Family.excludes`)
+                          what the text states of others excludes it (:meth:`weft.kg.read.family.Family.excludes`); or
+                          a sentence near the head says that another is its tail, "not in Oldenburg", or turned round
+                          (:func:`weft.kg.read.corrected.corrections`)
 
         c' = 0.5 c        the words leave open of two persons whose spouse it is
 
@@ -80,8 +85,25 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
         places = [(number, one, other) for number in both for one in head[number] for other in tail[number]]
         return bool(places) and all(silent(fact.relation, *place) for place in places)
 
+    facts = list(facts)
+    sure = {(fact.head, fact.relation, fact.tail) for fact in facts if fact.confidence >= STATED}
+    corrected = [
+        (item, named_there)
+        for item in corrections(text, document.mentions)
+        for number in [bisect_right(starts, item.place)]
+        for named_there in [{name for name, at in named.items() if number in at or number - 1 in at}]
+    ]
+
+    def set_right(fact: EntityFact) -> bool:
+        head, relation, tail = fact.head, fact.relation, fact.tail
+        return any(
+            (tail == item.wrong and head in there and (head, relation, item.right) in sure)
+            or (head == item.wrong and tail in there and (item.right, relation, tail) in sure)
+            for item, there in corrected
+        )
+
     def kept(fact: EntityFact) -> float:
-        if unsaid(fact):
+        if unsaid(fact) or set_right(fact):
             return UNSAID
         return ONE_OF_TWO if family.is_one_of_two(fact.relation, fact.head, fact.tail) else 1.0
 
