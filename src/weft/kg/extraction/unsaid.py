@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from weft.kg.extraction.entity_fact import EntityFact, Span
+from weft.kg.read.clause import OF_ONE, told_of
 from weft.kg.read.corrected import corrections
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.family import LONGEST, Family
@@ -34,7 +35,8 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
                           :func:`weft.kg.read.kin_order.is_turned` does where the later of both is first named; or
                           what the text states of others excludes it (:meth:`weft.kg.read.family.Family.excludes`); or
                           a sentence near the head says that another is its tail, "not in Oldenburg", or turned round
-                          (:func:`weft.kg.read.corrected.corrections`)
+                          (:func:`weft.kg.read.corrected.corrections`); or in each sentence that names both the tail
+                          stands in a clause of another name (:func:`weft.kg.read.clause.told_of`)
 
         c' = 0.5 c        the words leave open of two persons whose spouse it is
 
@@ -57,6 +59,7 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
         named[mention.name][sentence].append((mention.start, mention.end))
 
     family = Family.of(document)
+    told = told_of(text, sorted(document.mentions))
 
     def silent(relation: str, number: int, one: Span, other: Span) -> bool:
         start, end = edges[number], edges[number + 1]
@@ -83,7 +86,11 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
         if any(edges[number + 1] - edges[number] > LONGEST for number in both):
             return False
         places = [(number, one, other) for number in both for one in head[number] for other in tail[number]]
-        return bool(places) and all(silent(fact.relation, *place) for place in places)
+        return bool(places) and all(
+            (fact.relation in OF_ONE and told.get(other, fact.head) != fact.head)
+            or silent(fact.relation, number, one, other)
+            for number, one, other in places
+        )
 
     facts = list(facts)
     sure = {(fact.head, fact.relation, fact.tail) for fact in facts if fact.confidence >= STATED}
