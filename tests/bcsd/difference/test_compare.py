@@ -62,6 +62,15 @@ def test_each_kind_of_change_is_seen_and_what_is_none_is_not(difference_of, proc
     assert not difference.remarks
 
 
+def test_where_addresses_are_made_from_a_table_only_what_was_changed_is(difference_of):
+    found = by_name(difference_of("old-mipsel", "new-mipsel"))
+    assert {name for name, entry in found.items() if entry.status == Status.CHANGED} == EXPECTED.keys()
+    assert {name for name, entry in found.items() if entry.status == Status.UNCHANGED} == UNCHANGED
+    # What is called by way of a register is known.
+    for name in ("the_callee", "the_import"):
+        assert Kind.CALLEE in found[name].change.kinds
+
+
 def test_changes_come_first_the_most_telling_and_the_largest_on_top(difference_of):
     difference = difference_of("old-x86_64", "new-x86_64")
     statuses = [list(Status).index(entry.status) for entry in difference.entries]
@@ -144,7 +153,9 @@ def test_which_case_leads_where(files, functions_of, tmp_path, what):
     assert Kind.CONDITION in found["dense"].change.kinds
 
 
-@pytest.mark.parametrize("name", ["old-x86_64", "old-aarch64", "new-arm", "new-x86_64-stripped"])
+@pytest.mark.parametrize(
+    "name", ["old-x86_64", "old-aarch64", "new-arm", "new-mipsel", "new-x86_64-stripped"]
+)
 def test_a_file_is_no_other_version_of_itself(difference_of, name):
     difference = difference_of(name, name)
     assert difference.count(Status.UNCHANGED) == len(difference.old) == len(difference.entries)

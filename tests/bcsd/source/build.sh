@@ -48,6 +48,7 @@ for version in old new; do
   flag=$([ "$version" = new ] && echo -DNEW || echo -DOLD)
   patch "$version-x86_64.so" gcc -O2 -fPIC "$flag"
   patch "$version-aarch64.so" aarch64-linux-gnu-gcc -O2 -fPIC "$flag"
+  patch "$version-mipsel.so" mipsel-linux-gnu-gcc -O2 -fPIC "$flag"
   patch "$version-arm.so" arm-linux-gnueabihf-gcc -O2 -fPIC "$flag"
   strip -o "$out/patch-$version-x86_64-stripped.so" "$out/patch-$version-x86_64.so"
 done

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from weft.bcsd.architectures import architecture_named
 from weft.bcsd.difference.content import Reader
 from weft.bcsd.difference.outline import Outline, Outliner
 from weft.bcsd.difference.told.spelling import UNKNOWN, Named
@@ -17,6 +18,8 @@ from weft.bcsd.lift.solve.fixed import BIAS
 from weft.bcsd.read import open_image
 
 _LOWEST_ADDRESS = 0x10000
+#: Tables of addresses on MIPS hold those that are multiples of this, for all that is read near them.
+_PAGE = 1 << 16
 #: How far behind the start of a known variable an address still counts as inside it.
 _INSIDE = 4096
 
@@ -47,28 +50,37 @@ def outlines(request: OutlineRequest) -> list[Outline | None]:
         InputError: The file cannot be read any more.
     """
     image = open_image(request.path)
-    around = surroundings_of(image)
+    around = surroundings_of(image, held=True)
     reader, bounded = Reader(image), BoundedLifter(around)
     known = sorted(request.names)
     bias = BIAS[around.word]
 
+    #: What other addresses are counted from, not what lies there.
+    pages = {held for held in around.held.values() if not held % _PAGE}
+    beyond = architecture_named(image.architecture).global_pointer
+    unmapped = {*pages, *(start + beyond for start, _ in image.offset_tables)}
+
     def address_of(value: int) -> int | None:
-        if around.maps(value - bias):
+        # The first address behind a variable, and what the table of addresses is reached by, are addresses too.
+        if around.maps(value - bias) or around.maps(value - bias - 1) or value - bias in unmapped:
             return value - bias
         return value if around.fixed_base and value >= _LOWEST_ADDRESS and around.maps(value) else None
 
+    def is_code(address: int) -> bool:
+        return image.code_map.at(address) is not None
+
     def name(address: int) -> Named:
-        if address - bias in request.names or around.maps(address - bias):
+        if address - bias in request.names or address_of(address) == address - bias:
             address -= bias
         pointee = reader.pointee(address)
         for place in (address, pointee):
             if place is not None and place in request.names:
                 return Named(request.names[place], request.shown.get(place, hex(place)))
-        said = reader.named(address)
+        said = "" if address in pages else reader.named(address)
         if said:
             return Named(said, said.removeprefix("import "))
-        before = _last(known, address)
-        if before is not None and address - before <= _INSIDE:
+        before = None if address in pages else _last(known, address)
+        if before is not None and address - before <= _INSIDE and is_code(before) == is_code(address):
             token = f"{request.names[before]}+{address - before}"
             return Named(token, f"{request.shown.get(before, hex(before))}+{address - before:#x}")
         return Named(UNKNOWN, UNKNOWN)

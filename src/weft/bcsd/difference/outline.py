@@ -21,7 +21,7 @@ from weft.bcsd.difference.chains import chains_of, operands_first
 from weft.bcsd.difference.decisions import Decisions
 from weft.bcsd.difference.told.conditions import Condition, conditions_of
 from weft.bcsd.difference.told.effects import Effects, effects_of
-from weft.bcsd.difference.told.spelling import Named, Speller
+from weft.bcsd.difference.told.spelling import Named, Speller, is_number, place_of
 from weft.bcsd.lift.features.bag import COMMUTATIVE
 from weft.bcsd.lift.solve.computation import Computation
 from weft.bcsd.lift.solve.values import CONST, PHI, STACK, SYMBOL
@@ -87,6 +87,11 @@ class Outliner:
             for node, ways in enumerate(found.ways)
             if ways
         }
+        #: Of a node: its operands that are numbers, though something may lie at such an address.
+        self._numbers = [
+            {arg: _plain(found.data[arg], found.sizes[arg]) for arg in args if is_number(found, node, arg)}
+            for node, args in enumerate(found.args)
+        ]
         self._segments()
 
     def outline(self) -> Outline:
@@ -151,8 +156,12 @@ class Outliner:
         found = self._found
         op, size, data = found.ops[node], found.sizes[node], found.data[node]
         if op == CONST:
-            address = self._address_of(data)
-            return _number(f"@{self._name(address).token}" if address is not None else f"{data:x}:{size}")
+            place = place_of(self._address_of, data, size)
+            return (
+                _plain(data, size)
+                if place is None
+                else _number(f"{place.sign}@{self._name(place.address).token}")
+            )
         if op == SYMBOL:
             return _number(f"@{self._name(data).token}")
         if op == STACK:
@@ -187,6 +196,10 @@ class Outliner:
     ) -> int:
         found = self._found
         op, args = found.ops[node], found.args[node]
+        numbers = self._numbers[node]
+        if numbers:
+            told = (numbers.get(arg, labels[arg]) for arg in args)
+            return hash((leaf, tuple(sorted(told) if op in COMMUTATIVE else told)))
         if op == PHI:
             return hash((leaf, tuple(sorted({self._way(before, *way) for way in self._ways[node]}))))
         if op == "LOAD":
@@ -307,6 +320,10 @@ def _handed_out(found: Computation) -> set[int]:
     for op, args in zip(found.ops, found.args, strict=True):
         used.update(args[1:] if op in ("LOAD", "STORE") else args)
     return used
+
+
+def _plain(value: int, size: int) -> int:
+    return _number(f"{value:x}:{size}")
 
 
 def _number(text: str) -> int:

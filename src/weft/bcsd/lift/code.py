@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 #: What small functions do that stand in the place of an instruction: see :class:`Surroundings`.
 RETURNS, BY_WAY_OF = "return", "*"
+_REACH = 1 << 15
 
 
 class CodeBlock(NamedTuple):
@@ -63,6 +64,7 @@ class Surroundings:
         thunks: Address of a function that only tells where it was called from → the register that it writes; of one
             that only counts calls, and of a pointer to one → nothing; of one that returns for its caller →
             :data:`RETURNS`; of one that jumps to where a register points → :data:`BY_WAY_OF` and the register.
+        held: Address of a pointer that nobody changes → what it holds; left out where nobody asks.
     """
 
     architecture: str
@@ -73,6 +75,7 @@ class Surroundings:
     tables: tuple[tuple[int, int], ...] = ()
     slots: tuple[int, ...] = ()
     thunks: dict[int, str] = field(default_factory=dict)
+    held: dict[int, int] = field(default_factory=dict)
 
     @cached_property
     def _slots(self) -> frozenset[int]:
@@ -96,6 +99,12 @@ class Surroundings:
         starts, ends = self._bounds
         place = bisect_right(starts, address) - 1
         return place >= 0 and address < ends[place]
+
+    def reaches(self, address: int) -> bool:
+        """Whether a signed offset of 16 bits leads from an address into the file's memory, as from a page."""
+        starts, ends = self._bounds
+        place = bisect_right(starts, address + _REACH - 1) - 1
+        return place >= 0 and address - _REACH < ends[place]
 
     def is_pointer(self, address: int) -> bool:
         """Whether the word at an address is an address that the loader or the linker fills in."""

@@ -32,8 +32,13 @@ _RETURN = "__x86_return_thunk"
 _INDIRECT = re.compile(r"__(?:x86_indirect_thunk|llvm_retpoline)_(\w+)$")
 
 
-def surroundings_of(image: Image) -> Surroundings:
-    """What lifting the functions of an image needs to know of it."""
+def surroundings_of(image: Image, *, held: bool = False) -> Surroundings:
+    """What lifting the functions of an image needs to know of it.
+
+    Args:
+        image: The image.
+        held: Whether what its tables of addresses hold is wanted: features do not know it.
+    """
     thunks: dict[int, str] = {}
     processor = PROCESSORS.get((image.architecture, image.big_endian, image.pointer_size))
     if processor is not None and processor.thunks:
@@ -67,7 +72,19 @@ def surroundings_of(image: Image) -> Surroundings:
         tables=tuple((region.start, region.end) for region in image.data if region.name in _TABLES),
         slots=tuple(sorted({*image.slots, *image.pointers})),
         thunks=thunks,
+        held=_held(image) if held else {},
     )
+
+
+def _held(image: Image) -> dict[int, int]:
+    """What lies in the tables of addresses that the linker filled, but for what the loader puts there by name."""
+    places = (
+        place
+        for start, end in image.offset_tables
+        for place in range(start, end, image.pointer_size)
+        if place not in image.slots
+    )
+    return {place: value for place in places if (value := image.pointer(place)) is not None}
 
 
 def code_of(image: Image, function: Function, *, tables: bool = False) -> FunctionCode:

@@ -15,7 +15,7 @@ from weft.bcsd.lift.features.graph import operation_graph
 from weft.bcsd.lift.interface import Lifted, Lifter
 from weft.bcsd.lift.solve.computation import Computation, computation
 from weft.bcsd.lift.solve.fixed import BIAS
-from weft.bcsd.lift.solve.joins import Solved
+from weft.bcsd.lift.solve.joins import Solved, steady_joins
 from weft.bcsd.lift.solve.ssa import Solver
 from weft.bcsd.lift.version import lifter_name
 from weft.errors import InputError, LimitError
@@ -57,10 +57,13 @@ class PcodeLifter(Lifter):
         flow = build_flow(code, processor, units, around.thunks if thorough else None)
         solver = Solver(code, around, processor, units, flow)
         solved = solver.solve()
-        if thorough and not solver.forgetful and solver.missed():
+        missed = thorough and not solver.forgetful and solver.missed()
+        steady = steady_joins(solved, solver.open, around) if thorough and processor.global_pointer else {}
+        if missed or steady:
             # Where the second pass makes too many values, what the first one saw stays.
+            late = solver.stored if missed else solver.late
             with suppress(LimitError):
-                solved = Solver(code, around, processor, units, flow, solver.stored).solve()
+                solved = Solver(code, around, processor, units, flow, late, steady).solve()
         return solved, flow, units
 
 

@@ -57,6 +57,7 @@ _LINKER_MARK = re.compile(
     r"(_|__)?(etext|edata|end|ftext|fdata|fbss)|__end__|_bss_end__|__bss_(start|end)(__)?|__executable_start|__(start|stop)_.+"
 )
 #: Tags of the dynamic section.
+_GLOBAL_SECTION = ".got"
 _INIT, _FINI, _GLOBAL_TABLE, _LOCAL_ENTRIES, _FIRST_SYMBOL = 12, 13, 3, 0x7000000A, 0x70000013
 
 
@@ -305,11 +306,14 @@ def _read_global_pointers(binary: lief.ELF.Binary, view: View, image: Image, bey
     """
     if not beyond:
         return
+    named = (section for section in view.sections if printable(section.name) == _GLOBAL_SECTION)
+    image.offset_tables = [(section.address, section.address + section.size) for section in named]
     table = view.tags.get(_GLOBAL_TABLE)
     if not table:
         return
     image.global_pointer = table + beyond
     local, first = view.tags.get(_LOCAL_ENTRIES, 0), view.tags.get(_FIRST_SYMBOL)
+    image.offset_tables.append((table, table + local * image.pointer_size))
     if first is None:
         return
     for number, symbol in enumerate(list(binary.dynamic_symbols)[first:]):

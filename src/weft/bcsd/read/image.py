@@ -119,6 +119,7 @@ class Image:
         remarks: What a person should know who relies on what was found here.
         relocatable: Whether it is an object, which need not hold what its functions call.
         global_pointer: What code on MIPS counts the places of pointers from; None where there is no such thing.
+        offset_tables: ``(start, end)`` of tables of addresses that code on MIPS reads by way of ``gp``.
         looked: Where its debug file was looked for; None where it needs none.
     """
 
@@ -142,6 +143,7 @@ class Image:
     remarks: list[str] = field(default_factory=list)
     relocatable: bool = False
     global_pointer: int | None = None
+    offset_tables: list[tuple[int, int]] = field(default_factory=list)
     looked: Looked | None = None
 
     @cached_property

@@ -43,6 +43,17 @@ _VAGUE = "\0"
 UNKNOWN = "data"
 
 
+#: Operations of which a constant operand is a mask, a factor or a count.
+_OF_NUMBERS = frozenset({"AND", "OR", "XOR", "MULT", "DIV", "SDIV", "REM", "SREM", "LEFT", "RIGHT", "SRIGHT"})
+
+
+class Place(NamedTuple):
+    """An address in a sum: itself, or taken away (``p - table``)."""
+
+    sign: str
+    address: int
+
+
 class Named(NamedTuple):
     """An address: what it is compared by, and what a person reads."""
 
@@ -106,8 +117,10 @@ class Speller:
         found, vague = self._found, "" if shown else _VAGUE
         op, args, data = found.ops[node], found.args[node], found.data[node]
         if op == CONST:
-            address = self._address_of(data)
-            return self._said(address, shown) if address is not None else number_text(data, found.sizes[node])
+            place = place_of(self._address_of, data, found.sizes[node])
+            if place is None:
+                return number_text(data, found.sizes[node])
+            return place.sign + self._said(place.address, shown)
         if op == SYMBOL:
             return self._said(data, shown)
         if op == STACK:
@@ -120,7 +133,12 @@ class Speller:
             return f"{vague}…"
         if op in _TRANSPARENT or (op == "SUBPIECE" and data == 0):
             return self._text(args[0], depth, shown=shown)
-        inner = [self._text(arg, depth - 1, shown=shown) for arg in args]
+        inner = [
+            number_text(found.data[arg], found.sizes[arg])
+            if is_number(found, node, arg)
+            else self._text(arg, depth - 1, shown=shown)
+            for arg in args
+        ]
         if op in COMMUTATIVE and found.ops[args[-1]] != CONST:
             inner.sort()
         if op == "LOAD":
@@ -134,6 +152,25 @@ class Speller:
             return f"({inner[0]} {_SIGNS[op]}{signed} {inner[1]})"
         unsure = vague if op in _UNSURE else ""
         return f"{unsure}{op.lower()}({', '.join(inner)})"
+
+
+def is_number(found: Computation, node: int, arg: int) -> bool:
+    """Whether an operand of a node is a plain number, whatever lies at that address: a mask, what is left by one."""
+    if found.ops[arg] != CONST:
+        return False
+    op = found.ops[node]
+    return op in _OF_NUMBERS or (
+        op == "EQUAL" and any(found.ops[other] in _OF_NUMBERS for other in found.args[node])
+    )
+
+
+def place_of(address_of: Callable[[int], int | None], value: int, size: int) -> Place | None:
+    """The address that a number of so many bytes is, or is the negative of; None where it is none."""
+    address = address_of(value)
+    if address is not None:
+        return Place("", address)
+    address = address_of(-value & ((1 << 8 * size) - 1))
+    return None if address is None else Place("-", address)
 
 
 def bare(text: str) -> str:

@@ -21,7 +21,11 @@ _COUNTS = struct.Struct("<II")
 
 def pack_surroundings(around: Surroundings) -> bytes:
     """A file's facts as JSON."""
-    return json.dumps(asdict(around)).encode()
+    record = asdict(around)
+    if not around.held:
+        # Features that were cached are known by these bytes.
+        del record["held"]
+    return json.dumps(record).encode()
 
 
 def unpack_surroundings(data: bytes) -> Surroundings:
@@ -30,7 +34,8 @@ def unpack_surroundings(data: bytes) -> Surroundings:
     for name in ("mapped", "tables"):
         record[name] = tuple((start, end) for start, end in record[name])
     record["slots"] = tuple(record["slots"])
-    record["thunks"] = {int(address): register for address, register in record["thunks"].items()}
+    for name in record.keys() & {"thunks", "held"}:
+        record[name] = {int(address): value for address, value in record[name].items()}
     return Surroundings(**record)
 
 

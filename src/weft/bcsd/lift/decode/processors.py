@@ -31,6 +31,8 @@ class Processor:
         home: Bytes at the top of the stack that belong to what a call is given in registers, and to the callee.
         pushes: Whether a call pushes where to return to.
         own_address: A register that holds the function's own address at its entry.
+        global_pointer: A register that holds one address wherever the function uses it, and is brought back from the
+            stack behind calls.
         zero: Flags that are 0 wherever a compiler's code runs.
         ignored: Registers of no meaning to what is computed.
         clears_low_bit: Whether the lowest bit of a code pointer says how to decode.
@@ -58,6 +60,7 @@ class Processor:
     home: int = 0
     pushes: bool = False
     own_address: str = ""
+    global_pointer: str = ""
     zero: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     clears_low_bit: bool = False
@@ -170,6 +173,7 @@ def _mips(order: str, bits: int) -> Processor:
         system_arguments=("v0", "a0", "a1", "a2", "a3", *(("t0", "t1") if bits == 64 else ())),
         home=16 if bits == 32 else 0,
         own_address="t9",
+        global_pointer="gp",
         ignored=("pc", "ISAModeSwitch"),
         clears_low_bit=True,
         region_jumps=True,

@@ -203,7 +203,8 @@ class Units:
             [*self.arguments, *self.vectors],
             self.results,
             self.clobbered,
-            frozenset(named["ignored"]),
+            # On MIPS what is called goes by way of the program counter.
+            frozenset(named["ignored"]) - ({self.families.named("pc")} if thorough else set()),
             EFFECTS | {"CALLOTHER", SYSTEM} if thorough else EFFECTS,
             self.seconds,
         )

@@ -9,6 +9,11 @@ from weft.bcsd.lift.solve.values import SYMBOL, Values
 BIAS = {4: 0x6000_0000, 8: 0x2000_0000_0000}
 
 
+def is_address(around: Surroundings, number: int) -> bool:
+    """Whether a number is an address of the file, or the page of one, moved or not."""
+    return around.reaches(number - BIAS[around.word]) or (around.fixed_base and around.reaches(number))
+
+
 def constant_at(
     values: Values, code: FunctionCode, around: Surroundings, number: int, size: int
 ) -> int | None:
@@ -20,6 +25,9 @@ def constant_at(
             start = address - code.address
             raw = code.data[start : start + size]
             return values.const(int.from_bytes(raw, "big" if around.big_endian else "little"), size)
+        if size == around.word and (held := around.held.get(address)) is not None:
+            # An address, or the page of one: other numbers (offsets of thread-local data) stay as they are.
+            return values.const(held + BIAS[size] if around.reaches(held) else held, size)
         if size == around.word and around.is_pointer(address):
             return values.same(SYMBOL, size, (), address)
     return None

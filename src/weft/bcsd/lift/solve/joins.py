@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from weft.bcsd.lift.code import Surroundings
 from weft.bcsd.lift.decode.flow import Flow
 from weft.bcsd.lift.decode.units import Bits
+from weft.bcsd.lift.solve.fixed import is_address
 from weft.bcsd.lift.solve.values import PHI, UNDEFINED, Values
 
 #: Pieces looked at in finding the loops of a function, beyond which a loop is taken to write everything.
@@ -79,6 +82,52 @@ def written_in_loops(flow: Flow, bits: Bits) -> dict[int, int]:
             mask |= writes[number]
         found[head] = mask
     return found
+
+
+def steady_joins(
+    solved: Solved, joins: Iterable[tuple[int, int, int, int]], around: Surroundings
+) -> dict[tuple[int, int, int], int]:
+    """Joins at heads of loops that turned out to be one address, each as what it joins.
+
+    Args:
+        solved: The function.
+        joins: Node, piece, register or slot, and which of both.
+        around: Its file.
+    """
+    numbers = _numbers(solved)
+    return {
+        (piece, key, kind): number
+        for node, piece, key, kind in joins
+        if (number := numbers[node]) is not None and is_address(around, number)
+    }
+
+
+def _numbers(solved: Solved) -> dict[int, int | None]:
+    """Each join with the number that it always is, in loops within loops too; None where it is none."""
+    values = solved.values
+    joined = {
+        node: [solved.real(arg) for arg in values.args[node]]
+        for node, op in enumerate(values.ops)
+        if op == PHI
+    }
+    found: dict[int, int | None] = {}
+    changed = True
+    while changed:
+        changed = False
+        for node, args in joined.items():
+            # A join of which nothing is known yet may be any number, and so may what a call left.
+            known = {
+                found.get(arg, values.number(arg))
+                for arg in args
+                if values.ops[arg] != UNDEFINED and (arg not in joined or arg in found)
+            }
+            if not known:
+                continue
+            number = known.pop() if len(known) == 1 else None
+            if node not in found or found[node] != number:
+                found[node] = number
+                changed = True
+    return {node: found.get(node) for node in joined}
 
 
 def vague_nodes(solved: Solved) -> set[int]:

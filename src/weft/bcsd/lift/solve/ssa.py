@@ -18,6 +18,7 @@ from weft.bcsd.lift.solve.fixed import BIAS, constant_at
 from weft.bcsd.lift.solve.handed import Handed
 from weft.bcsd.lift.solve.joins import Solved, Way, trivial_joins, written_in_loops
 from weft.bcsd.lift.solve.passing import Passing, read_later
+from weft.bcsd.lift.solve.pointer import GlobalPointer
 from weft.bcsd.lift.solve.rules import subpiece
 from weft.bcsd.lift.solve.state import State
 from weft.bcsd.lift.solve.values import ENTRY, PHI, STACK, UNDEFINED, Values
@@ -40,6 +41,7 @@ class Solver:
         units: Where its instructions' meanings come from.
         flow: Its pieces.
         late: Slots that loops write first, and their bytes: an earlier pass found them.
+        steady: Joins at heads of loops that are one address, as an earlier pass found.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Solver:
         units: Units,
         flow: Flow,
         late: Mapping[int, int] | None = None,
+        steady: Mapping[tuple[int, int, int], int] | None = None,
     ) -> None:
         self.code, self.around, self.processor, self.units, self.flow = code, around, processor, units, flow
         self.values = Values()
@@ -59,17 +62,17 @@ class Solver:
         self.entry = State()
         if self.stack is not None:
             self.entry.registers[self.stack] = self.values.stack(0, processor.word)
-        own = named(processor.own_address) if processor.own_address else None
-        if own is not None:
+        if processor.own_address and (own := named(processor.own_address)) is not None:
             self.entry.registers[own] = self.values.const(code.address + self.bias, processor.word)
         for name in processor.zero:
-            family = named(name)
-            if family is not None:
+            if (family := named(name)) is not None:
                 self.entry.registers[family] = self.values.const(0, 1)
         self.undefined = self.values.same(UNDEFINED, processor.word)
         self.passing = Passing(self.values, units, processor.word)
         self.handed = Handed(self.values)
         self.thorough = units.thorough
+        pointer = named(processor.global_pointer) if self.thorough else None
+        self.pointer = GlobalPointer(self.values, around, pointer)
         self.effects: list[list[int]] = [[] for _ in flow.pieces]
         self.leaving: list[State | None] = [None] * len(flow.pieces)
         self.open: list[tuple[int, int, int, int]] = []
@@ -77,8 +80,8 @@ class Solver:
         self.meeting: tuple[int, list[int]] = (0, [])
         self.ways: dict[int, list[Way]] = {}
         self.forgetful = False
-        self.late = late or {}
-        #: Slots that were written, with their bytes, and those that each head of a loop joins.
+        self.late, self.steady = late or {}, steady or {}
+        #: Slots that were written, with their bytes; those that each head of a loop joins.
         self.stored: dict[int, int] = {}
         self.joined: list[KeysView[int]] = []
         self.state = self.entry
@@ -145,14 +148,15 @@ class Solver:
             if not wanted & bit and family != self.stack:
                 continue
             nodes = [self._entry(family) if node is None else node for node in held]
+            again = bool(waiting and looped & bit)
             if family == self.stack or (self.values.ops[nodes[0]] == STACK and not looped & bit):
                 state.registers[family] = nodes[0]
-            elif waiting and looped & bit:
-                state.registers[family] = self._join(nodes, number, family, 0)
-            elif all(node == nodes[0] for node in nodes):
+            elif (known := self.pointer.met(family, () if again else nodes)) is not None:
+                state.registers[family] = known
+            elif not again and len(set(nodes)) == 1:
                 state.registers[family] = nodes[0]
             else:
-                state.registers[family] = self._join(nodes, -1, family, 0)
+                state.registers[family] = self._join(nodes, number if again else -1, family, 0)
         state.unread = frozenset.intersection(*(s.unread for s in states))
         state.handed = min(s.handed for s in states)
         self._enter_slots(state, states, number, waiting)
@@ -184,12 +188,10 @@ class Solver:
                 size = self.values.sizes[nodes[0]] if nodes else self.late[offset]
                 both = zip(states, held, strict=True)
                 nodes = [self._unwritten(s, offset, size) if n is None else n for s, n in both]
-            if waiting:
-                state.slots[offset] = self._join(nodes, number, offset, 1)
-            elif all(found == nodes[0] for found in nodes):
+            if len(set(nodes)) == 1 and not waiting:
                 state.slots[offset] = nodes[0]
             else:
-                state.slots[offset] = self._join(nodes, -1, offset, 1)
+                state.slots[offset] = self._join(nodes, number if waiting else -1, offset, 1)
 
     def _unwritten(self, state: State, offset: int, size: int) -> int:
         """What a slot holds that the function did not write."""
@@ -201,6 +203,8 @@ class Solver:
     def _join(self, nodes: list[int], number: int, key: int, kind: int) -> int:
         """A join of values; one that still waits for predecessors is noted."""
         size = self.values.sizes[nodes[0]]
+        if (known := self.steady.get((number, key, kind))) is not None:
+            return self.values.const(known, size)
         node = self.values.new(PHI, size, tuple(dict.fromkeys(nodes)))
         here, sources = self.meeting
         self.ways[node] = [Way(value, p, here) for value, p in zip(nodes, sources, strict=True)]
@@ -260,7 +264,7 @@ class Solver:
                 if old is None:
                     old = self._entry(out.key)
                 node = self.values.same("INSERT", self.processor.word, (old, node), out.skipped)
-            self.state.registers[out.key] = node
+            self.state.registers[out.key] = self.pointer.written(out.key, node)
             if out.key in self.units.seconds:
                 self.state.unread |= {out.key}
         elif out.kind == TEMPORARY:
@@ -318,8 +322,7 @@ class Solver:
                 return held if values.sizes[held] == size else subpiece(values, size, held, 0)
             if values.data[place] > 0 and held is None:
                 return values.same(ENTRY, size, (), -values.data[place])
-        number = values.number(place)
-        if number is not None:
+        if (number := values.number(place)) is not None:
             constant = constant_at(self.values, self.code, self.around, number, size)
             if constant is not None:
                 return constant
@@ -350,6 +353,8 @@ class Solver:
         if values.ops[place] == STACK:
             offset = values.data[place]
             self.state.slots[offset] = node
+            if self.pointer.kept(node):
+                return
             self.recent[offset] = node
             if self.thorough:
                 self.stored[offset] = max(self.stored.get(offset, 0), values.sizes[node])
@@ -361,13 +366,8 @@ class Solver:
 
     def _call(self, target: int | None, address: int, pointer: int | None = None) -> None:
         values, registers = self.values, self.state.registers
-        depth = None
-        if (
-            self.stack is not None
-            and (top := registers.get(self.stack)) is not None
-            and values.ops[top] == STACK
-        ):
-            depth = values.data[top]
+        top = None if self.stack is None else registers.get(self.stack)
+        depth = values.data[top] if top is not None and values.ops[top] == STACK else None
         word = self.processor.word
         if self.processor.pushes and depth is not None and self.stack is not None:
             back = self.state.slots.pop(depth, None)
