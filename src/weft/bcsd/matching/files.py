@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,14 @@ class FileMatch:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The pairs, the surest first, as ``weft bcsd match --json`` prints them."""
         return match_records(self.matching)
+
+    def __getitem__(self, place: int) -> dict[str, Any]:
+        """One of the pairs, by its place in that order; a negative one counts from the end."""
+        return self._records[place]
+
+    @cached_property
+    def _records(self) -> list[dict[str, Any]]:
+        return list(self)
 
 
 def match(
