@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from weft.bcsd.matching.in_common import FEWEST, InCommon, in_common, shared
+from weft.bcsd.matching.in_common import COUNTED, FEWEST, LONG, PART, InCommon, in_common, shared
+from weft.bcsd.matching.rule import FEATURES
 from weft.bcsd.matching.side import START_UP
 from weft.bcsd.report.page import report_page
 from weft.cli.bcsd.match import describe
@@ -61,6 +62,42 @@ def test_likeness_tells_where_the_share_does_not(judged, share, sure, related, u
     assert found.unrelated is unrelated
     assert said in found.said()
     assert bool(found.said()) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("share", "related", "apart", "unrelated"),
+    [
+        (0.012, 0.07, PART, None),
+        (0.012, 0.07, PART - 1, True),
+        (0.1, 0.05, 14, None),
+        (0.1, 0.05, 0, True),
+        (0.6, 0.9, 40, False),
+    ],
+)
+def test_a_part_of_a_library_is_no_unrelated_file(share, related, apart, unrelated):
+    found = InCommon(share, 20, 6, judged=True, related=related, apart=apart)
+    assert found.unrelated is unrelated
+    assert found.part is (unrelated is None)
+    assert ("a part of the other" in found.said()) is found.part
+    assert ("weft bcsd search" in found.said()) is found.part
+    assert ("next to nothing" in found.said()) is (unrelated is True)
+
+
+def test_pairs_that_tell_of_a_part_are_long_counted_and_no_start_up_code():
+    a, b = side([50, LONG, 50, 50, 50, *[300] * 40], {2}), side([50, LONG, LONG - 1, 50, 50, *[300] * 40])
+    b.runtime.add(4)
+    a.start_up, b.start_up = set(), set()
+    paired = np.arange(6)
+    # Two count: what is left is start-up code in A, in B, short, or less sure.
+    columns, sure = np.array([0, 1, 3, 2, 4, 5]), np.array([0.3, COUNTED, 0.9, 0.9, 0.9, COUNTED - 0.01])
+    pairs = SimpleNamespace(
+        rows=paired,
+        columns=columns,
+        confidence=sure,
+        features=np.zeros((6, len(FEATURES))),
+        related=0.02,
+    )
+    assert in_common(SimpleNamespace(a=a, b=b, pairs=pairs, calibrated=True)).apart == 2
 
 
 def test_builds_of_one_source_are_not_unrelated_and_a_rule_of_another_model_tells_nothing(

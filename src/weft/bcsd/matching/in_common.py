@@ -7,6 +7,10 @@ code that the other one has, too. What compilers and C libraries put into every 
 
 Of small files that share says nothing by itself: `main` is most of their code, and is `main` in any program. There the
 likeness of all pairs tells (:func:`weft.bcsd.matching.pairs.relation.relation`).
+
+Where one file holds a part of the other (a library in a static program that uses a third of it), share and likeness are
+as low as in unrelated files: most pairs are wrong, and the right ones are little sure. A few that are no start-up code
+are counted all the same, which unrelated files hardly ever have.
 """
 
 from __future__ import annotations
@@ -33,6 +37,8 @@ COUNTED = 0.2
 FEWEST = 20
 #: Pairs at least so sure, and so alike, are of common code: `main` is paired by what calls it, too.
 SURE, ALIKE = 0.8, 0.5
+#: So many pairs that count, of no start-up code and of this many instructions, are more than unrelated files have.
+PART, LONG = 3, 8
 #: Files are unrelated where they have anything in common with a smaller probability, by how alike their pairs are.
 UNLIKE = 0.1
 
@@ -49,6 +55,7 @@ class InCommon:
         judged: Whether that tells anything: the smaller file has functions enough, and confidences are probabilities.
         sure: The share in pairs at least :data:`SURE` and :data:`ALIKE`, but those of start-up code.
         related: How probable it is, by how alike the pairs are, that there is anything; None where that is not known.
+        apart: How many of the pairs are of functions of at least :data:`LONG` instructions that are no start-up code.
     """
 
     share: float
@@ -57,14 +64,24 @@ class InCommon:
     judged: bool
     sure: float = 0.0
     related: float | None = None
+    apart: int = 0
 
     @property
     def unrelated(self) -> bool | None:
         """Whether they share no more than unrelated programs do; None where that cannot be told."""
-        if self._unlike or (self.judged and self.share < LITTLE):
-            return True
+        if self._little:
+            return None if self.part else True
         told = self.judged or (self.related is not None and self.related > 1 - UNLIKE)
         return False if told else None
+
+    @property
+    def part(self) -> bool:
+        """Whether they share little, and yet more than unrelated programs do: one may hold a part of the other."""
+        return self._little and self.apart >= PART
+
+    @property
+    def _little(self) -> bool:
+        return self._unlike or (self.judged and self.share < LITTLE)
 
     @property
     def _unlike(self) -> bool:
@@ -72,6 +89,13 @@ class InCommon:
 
     def said(self) -> str:
         """That in a sentence, where they are unrelated or cannot be told from such files; empty otherwise."""
+        if self.part:
+            return (
+                f"one file may hold a part of the other: {self.apart} pairs beside start-up code are at least "
+                f"{COUNTED:.0%} sure, in unrelated files hardly any is. A search tells more of them: put the larger "
+                "file into an index (`weft bcsd index add`), and ask it for the functions of the smaller one "
+                "(`weft bcsd search`)"
+            )
         if self.unrelated is None and self.related is not None:
             return "too few functions to tell whether the two files have anything in common"
         if not self.unrelated:
@@ -109,7 +133,15 @@ def in_common(matching: Matching) -> InCommon:
     alike = pairs.features[:, FEATURES.index("likeness")] >= ALIKE
     own = beside_start_up(matching.a, matching.b, pairs.rows, pairs.columns)
     sure = _shared(matching, (pairs.confidence >= SURE) & alike & own)
-    return replace(found, sure=sure.share, related=pairs.related)
+    return replace(found, sure=sure.share, related=pairs.related, apart=_apart(matching, counted))
+
+
+def _apart(matching: Matching, chosen: NDArray[np.bool_]) -> int:
+    a, b = matching.a, matching.b
+    rows, columns = matching.pairs.rows[chosen], matching.pairs.columns[chosen]
+    lengths = np.minimum(a.num_instructions[rows], b.num_instructions[columns])
+    pairs = zip(rows.tolist(), columns.tolist(), lengths.tolist(), strict=True)
+    return sum(n >= LONG and i not in a.runtime and j not in b.runtime for i, j, n in pairs)
 
 
 def _shared(matching: Matching, chosen: NDArray[np.bool_]) -> InCommon:
