@@ -92,8 +92,8 @@ class InCommon:
         if self.part:
             return (
                 f"one file may hold a part of the other: {self.apart} pairs beside start-up code are at least "
-                f"{COUNTED:.0%} sure, in unrelated files hardly any is. A search tells more of them: put the larger "
-                "file into an index (`weft bcsd index add`), and ask it for the functions of the smaller one "
+                f"{100 * COUNTED:.0f} % sure, in unrelated files hardly any is. A search tells more of them: put the "
+                "larger file into an index (`weft bcsd index add`), and ask it for the functions of the smaller one "
                 "(`weft bcsd search`)"
             )
         if self.unrelated is None and self.related is not None:

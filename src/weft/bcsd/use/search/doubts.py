@@ -33,7 +33,8 @@ class Near(NamedTuple):
         """The remark on it."""
         return (
             f"{what} may be chance: of {self.functions:,} functions that are nearest to it "
-            f"{self.sure:,} are at least half sure (compare them, or ask an index of more libraries)"
+            f"{self.sure:,} are at least half sure (compare them, ask an index of more libraries, or make an index of "
+            "this file and ask it for the library's functions)"
         )
 
 
