@@ -164,3 +164,20 @@ def test_what_a_training_from_a_start_changes(
     # Six bits: near, not the same.
     with torch.no_grad():
         assert read(batch).allclose(model.eval()(batch), atol=0.5)
+
+
+def test_a_first_name_of_several_documents_may_be_several_persons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "one.txt").write_text("Employer: Galp\nSpouse: Mira Holt\nName: Jack\n")
+    (texts / "two.txt").write_text("Employer: Shell\nSpouse: Ann Lee\nName: Jack\n")
+    assert (
+        main(["kg", "extract", str(texts), "-o", str(tmp_path / "store"), "--workers", "1", "--quiet"]) == 0
+    )
+    capsys.readouterr()
+    assert main(["kg", "show", str(tmp_path / "store"), "Jack"]) == 0
+    assert "a name of one word in 2 documents: it may be several persons" in capsys.readouterr().out
+    assert main(["kg", "show", str(tmp_path / "store"), "Mira Holt"]) == 0
+    assert "of one word" not in capsys.readouterr().out

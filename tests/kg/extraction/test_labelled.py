@@ -210,6 +210,10 @@ def test_the_store_says_that_a_label_states_it(tmp_path: Path) -> None:
         ("owned_by", "Ellen Vosper", "label"),
         ("headquarters", "Sheffield", "label"),
     }
+    printed = subprocess.run(
+        [*command, "show", "store", "Tarn Robotics"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert "owned_by Ellen Vosper (by a table or form)" in printed.stdout
     asked = subprocess.run(
         [*command, "ask", "store", "Who owns Tarn Robotics?"],
         cwd=tmp_path,

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from weft.kg.storage.graph import Fact, Graph
 
 
+_ORIGINS = {"words": " (a relation by words)", "label": " (by a table or form)"}
+"""What is said of facts that neither the syntax nor a trained relation states."""
+
+
 def parser() -> Parser:
     """The arguments of ``weft kg show``."""
     result = Parser(
@@ -92,15 +96,17 @@ def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int, onl
         called = f" (also {one_line(', '.join(also[:8]))})" if also else ""
         kind = f", {graph.kind(entity)}" if graph.kind(entity) else ""
         console.print(Text.assemble((one_line(entity), "bold"), f"{kind}{called}: {counted(count, 'fact')}"))
+        if (documents := _documents_of_a_bare_name(graph, entity)) > 1:
+            console.print(f"a name of one word in {documents} documents: it may be several persons")
     width = 6 if any(fact.origin == "tree" for fact in facts) else 4
     for fact in facts:
         sure = "stated" if fact.origin == "tree" else f"{fact.confidence:.2f}".ljust(width)
         unresolved = " (unresolved)" if graph.kind(fact.tail) == "unresolved" else ""
-        untrained = " (a relation by words)" if fact.origin == "words" else ""
+        by_what = _ORIGINS.get(fact.origin, "")
         line = Text.assemble(
             f"{sure}  {one_line(fact.head)} ",
             (one_line(fact.relation), "cyan"),
-            f" {one_line(fact.tail)}{unresolved}{untrained}",
+            f" {one_line(fact.tail)}{unresolved}{by_what}",
         )
         console.print(line, overflow="fold")
         for place in graph.places(fact.row)[:places]:
@@ -111,6 +117,13 @@ def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int, onl
         console.print(f"none is {only}: leave --only out for the others")
     if count > len(facts):
         console.print(f"and {count - len(facts)} more (--limit)")
+
+
+def _documents_of_a_bare_name(graph: Graph, entity: str) -> int:
+    """In how many documents facts speak of a person by one word; 0 of other entities."""
+    if graph.kind(entity) != "PER" or len(entity.split()) > 1:
+        return 0
+    return len({place.document for fact in graph.facts(entity) for place in graph.places(fact.row)})
 
 
 def _most_told(graph: Graph) -> str | None:
