@@ -20,7 +20,9 @@ WRITES = {
         Writes("{reviews} --html {out} --device cpu --quiet"),
     ],
     "explain": [Writes(f"{PREDICT} --html {{out}}")],
-    "calibrate": [Writes("{labelled_csv} -o {out} --model {trained} --device cpu --quiet", old="trained")],
+    "calibrate": [
+        Writes("{labelled_csv} -o {out} --model {trained} --force --device cpu --quiet", old="trained")
+    ],
     "train": [
         Writes(
             f"{EXAMPLES / 'train.yaml'} -o {{out}} --start {{bert_directory}} --data.train {{labelled_csv}} "

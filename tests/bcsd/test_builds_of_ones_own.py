@@ -36,7 +36,9 @@ def trained(table, folder, **changes):
     )
     setup = replace(setup, train=replace(setup.train, steps=2, eval_every=1, device="cpu", **changes))
     said = []
-    return said, run_setup(setup, tell=said.append)
+    outcome = run_setup(setup, tell=said.append)
+    assert said[-1].startswith("2 steps done")
+    return said[:-1], outcome
 
 
 def test_a_training_is_measured_by_the_settings_that_there_are(labelled, tmp_path):

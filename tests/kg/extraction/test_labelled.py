@@ -17,7 +17,7 @@ from weft.kg.mentions.join import Mention as Found
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.labels import Labels
 from weft.kg.read.markup import html_text
-from weft.kg.schema import Schema
+from weft.kg.schema import Relation, Schema
 from weft.platform.models import find_model
 
 LABELS = Labels.of(Schema.load(find_model("kg", "kg-text-small") / "schema.json"))
@@ -255,3 +255,89 @@ def test_forms_of_many_kinds(shipped: EntityExtractor, text: str, facts: set[Tri
     labelled = {(fact.head, fact.relation, fact.tail) for fact in found if fact.label is not None}
     assert facts <= labelled if facts else not labelled
     assert not {fact for fact in labelled if fact[1] == "inception" and fact[2] == "1911"}
+
+
+def labelled(extractor: EntityExtractor, text: str) -> set[Triple]:
+    found = extractor.facts_of(TextDocument("a", text), least=0.5)
+    return {(fact.head, fact.relation, fact.tail) for fact in found if fact.label is not None}
+
+
+def test_who_says_something_in_a_talk_keeps_what_is_said_of_them(shipped: EntityExtractor) -> None:
+    talk = "Anna Lind: I joined Nordlys Energi in 1999.\nTom Birch: I was born in Leeds.\n"
+    assert ("Anna Lind", "employer", "Nordlys Energi") in stated(shipped, talk)
+    people = "Our people\n\n- Peter Voss: founder of Havnfjord Instruments\n- Mira Holt: worked for Kestrel Group\n"
+    assert ("Mira Holt", "employer", "Kestrel Group") in stated(shipped, people)
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (
+            "Anna Lind\nCompany: Nordlys Energi\nBorn: 1950\n\nTom Birch\nCompany: Kestrel Group\nBorn: 1960\n",
+            {("Anna Lind", "employer", "Nordlys Energi"), ("Anna Lind", "date_of_birth", "1950")}
+            | {("Tom Birch", "employer", "Kestrel Group"), ("Tom Birch", "date_of_birth", "1960")},
+        ),
+        (
+            "Norway\nCapital: Oslo\nPrime minister: Eva Holt\n\nSweden\nCapital: Stockholm\nPrime minister: Per Berg\n",
+            {("Norway", "capital", "Oslo"), ("Norway", "head_of_government", "Eva Holt")}
+            | {("Sweden", "capital", "Stockholm"), ("Sweden", "head_of_government", "Per Berg")},
+        ),
+        (
+            "Nordlys Cup\n\nYear | Winner | Venue\n2010 | Anna Lind | Bergen\n2011 | Tom Birch | Oslo\n",
+            set[Triple](),
+        ),
+        (
+            "Anna Lind\n\nEducation: Law\nLead: Copper\nState: Active\nClub: Rotary\nSince: 2011\n",
+            set[Triple](),
+        ),
+        ("Action | Owner | Due\nAnnual Report | Tom Birch | May\nBudget | Anna Lind | June\n", set[Triple]()),
+        (
+            "Anna Lind\n\nEmployer: Smith, Jones and Partners\nSpouse: Dr. Tom Birch (m. 1975)\nTitle: Managing Director\n",
+            {("Anna Lind", "employer", "Smith, Jones and Partners"), ("Anna Lind", "spouse", "Tom Birch")},
+        ),
+        (
+            "Kestrel Group\n\nOffices: London, Paris, Berlin\nFounded: 1988\n",
+            {("Kestrel Group", "headquarters", city) for city in ("London", "Paris", "Berlin")}
+            | {("Kestrel Group", "inception", "1988")},
+        ),
+        (
+            html_text(
+                "<table><tr><th>Name<th>Employer<th>Born<tr><td>Ann Lee<td>Galp<td>Faro<tr><td>Tom Birch<td><td>"
+                "<tr><td>Eva Holt<td>Kestrel Group<td>Hull</table>"
+            ),
+            {("Ann Lee", "employer", "Galp"), ("Ann Lee", "place_of_birth", "Faro")}
+            | {("Eva Holt", "employer", "Kestrel Group"), ("Eva Holt", "place_of_birth", "Hull")},
+        ),
+    ],
+)
+def test_what_labels_state_and_nothing_else(shipped: EntityExtractor, text: str, facts: set[Triple]) -> None:
+    assert labelled(shipped, text) == facts
+
+
+def test_a_name_that_the_text_knows_as_a_place_stays_one(shipped: EntityExtractor) -> None:
+    text = "Anna Lind lives in Leeds. Leeds is a city in England.\n\nName: Anna Lind\nEmployer: Leeds\n"
+    kinds = {item.name: item.type for item in shipped.with_found(TextDocument("a", text)).mentions}
+    assert kinds["Leeds"] == "LOC"
+
+
+def test_given_mentions_of_no_type_and_of_other_types() -> None:
+    text = "Ann Lee\n\nBorn: 4 May 1958, Oslo\nEmployer: Galp\nLanguage: English\n"
+    names = ("Ann Lee", "4 May 1958", "Oslo", "Galp", "English")
+    for kind in ("", "PERSON"):
+        document = _document(text, *((name, kind) for name in names))
+        found = {(fact.head, fact.relation, fact.tail) for fact in by_labels(document, [], LABELS)}
+        assert ("Ann Lee", "employer", "Galp") in found
+        assert not {
+            fact for fact in found if fact[1] in ("place_of_birth", "official_language", "languages_spoken")
+        }
+
+
+def test_types_of_ones_own_stay() -> None:
+    own = Labels.of(Schema((Relation("made_by", "by whom", head_types=("PRODUCT",), tail_types=("BRAND",)),)))
+    text = "Product | Made by\nKite | Lumo\n"
+    places = [Found(18, 22, "PRODUCT"), Found(25, 29, "BRAND")]
+    assert with_cells(text, places, own) == places
+    document = _document(text, ("Kite", "PRODUCT"), ("Lumo", "BRAND"))
+    assert [(fact.head, fact.relation, fact.tail) for fact in by_labels(document, [], own)] == [
+        ("Kite", "made_by", "Lumo")
+    ]

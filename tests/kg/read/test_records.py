@@ -142,3 +142,14 @@ def test_long_input_takes_its_time_and_no_more(text: str) -> None:
 def test_a_form_is_told_from_a_table() -> None:
     kinds = [type(record) for record in records_of("Born: 1958\nDied: 2001\n\nA | B\nC | D\n")]
     assert kinds == [Form, Table]
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\u2028", "\x85", "\x1c", " \t"])
+def test_lines_of_blanks_say_nothing(blank: str) -> None:
+    assert records_of(f"Ann Lee works for Galp.\n{blank}\nShe left.\n") == []
+
+
+def test_a_short_first_row_and_a_bar_that_is_a_letter() -> None:
+    text = "| Name | Firm | Seat |\n|---|---|---|\n| Ann Lee | A\\|B |\n| Bo Falk | Galp | Faro |\n"
+    rows = [line for _, lines in said(text) for line in lines]
+    assert rows == [["Name", "Firm", "Seat"], ["Ann Lee", "A\\|B", ""], ["Bo Falk", "Galp", "Faro"]]

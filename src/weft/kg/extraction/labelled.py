@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from weft.kg.extraction.entity_fact import EntityFact
-from weft.kg.mentions.join import ALONE, PLACE
-from weft.kg.mentions.records import Record, records
+from weft.kg.mentions.cells import is_date
+from weft.kg.mentions.join import ALONE, ORGANISATION, PERSON, PLACE
+from weft.kg.mentions.records import Record, cells_of, holding, records, told_blocks
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.labels import Labels, Stated
-from weft.kg.read.records import Form, Span, Table, records_of
+from weft.kg.read.records import Form, Span, Table
 from weft.kg.read.sentences import sentence_starts
 
 LABELLED = 0.9
@@ -21,6 +22,10 @@ ACROSS = 0.3
 """What is left of the model's confidence between cells that no label connects so."""
 RULES = 1
 """Counts up where labels say otherwise than before: stores are read anew."""
+_DATE = "TIME"
+_PLAIN = frozenset((PERSON, ORGANISATION, PLACE))
+"""Types that the label of a record's name tells for sure; a "Work" may be anything."""
+_SINGULAR = frozenset(("address", "headquarters", "office address"))
 _SEATS = frozenset(
     (
         "headquarters",
@@ -50,21 +55,25 @@ def by_labels(document: TextDocument, facts: Iterable[EntityFact], labels: Label
         facts: What the model reads out of it.
         labels: Those of its relations.
     """
-    blocks = records_of(document.text)
+    blocks = told_blocks(document.text, labels)
     if not blocks:
         return list(facts)
     spans = [(item.start, item.end) for item in document.mentions if item.type not in ALONE]
     at = {item.start: item for item in document.mentions}
     stated: dict[tuple[str, str, str], EntityFact] = {}
     subjects: set[int] = set()
+    telling: set[int] = set()
+    reader = _Reader(document.text, at, labels)
     for record in records(document.text, blocks, labels, spans):
-        subject = _subject(record, at)
-        if subject is not None:
+        subject = reader.subject(record)
+        if subject is None:
+            continue
+        for fact in reader.stated(record, subject):
             subjects.add(subject.start)
-            for fact in _stated(record, subject, at, document.text, labels):
-                stated.setdefault((fact.head, fact.relation, fact.tail), fact)
+            telling.add(record.block)
+            stated.setdefault((fact.head, fact.relation, fact.tail), fact)
     only = {(head, relation) for head, relation, _ in stated if labels.relations[relation].one_tail}
-    places = _Places(document, blocks)
+    places = _Places(document, [block for number, block in enumerate(blocks) if number in telling])
     found: list[EntityFact] = []
     for fact in facts:
         key = fact.head, fact.relation, fact.tail
@@ -90,13 +99,8 @@ class _Places:
     """In which cells of its tables and forms the names of a document stand."""
 
     def __init__(self, document: TextDocument, blocks: Iterable[Form | Table]) -> None:
-        self._cells: list[Span] = []
-        for block in blocks:
-            if isinstance(block, Table):
-                self._cells += [*block.head, *(cell for row in block.rows for cell in row)]
-            else:
-                self._cells += [field.value for field in block.fields]
-        starts = document.sentences or sentence_starts(document.text)
+        self._cells = cells_of(blocks)
+        starts = sentence_starts(document.text) if document.sentences is None else document.sentences
         self._sentences: dict[str, set[int]] = defaultdict(set)
         for item in document.mentions:
             if self.cell(item.start) is None:
@@ -104,42 +108,69 @@ class _Places:
 
     def cell(self, place: int) -> int | None:
         """The number of the cell that holds a character; None outside of all."""
-        number = bisect_right(self._cells, place, key=lambda cell: cell[0]) - 1
-        return number if number >= 0 and place < self._cells[number][1] else None
+        return holding(self._cells, place)
 
     def together(self, one: str, other: str) -> bool:
         """Whether a sentence that is no row has both names."""
         return not self._sentences[one].isdisjoint(self._sentences[other])
 
 
-def _subject(record: Record, at: Mapping[int, Mention]) -> Mention | None:
-    """The longest mention of what a record is about."""
-    inside = [at[place] for place in range(*record.subject) if place in at]
-    return max(inside, key=lambda item: item.end - item.start, default=None)
+class _Reader:
+    """Reads facts off records.
 
+    Args:
+        text: Of the document.
+        at: Its mentions by where they begin.
+        labels: Of the relations.
+    """
 
-def _stated(
-    record: Record, subject: Mention, at: Mapping[int, Mention], text: str, labels: Labels
-) -> Iterator[EntityFact]:
-    for cell in record.cells:
-        taken: set[str] = set()
-        before: Mention | None = None
-        for item in (at[place] for place in range(*cell.value) if place in at):
-            around = before is not None and before.type == item.type == PLACE
-            wider = around and before is not None and text[before.end : item.start].strip() == ","
-            before = item
-            if item.entity == subject.entity:
-                continue
-            for said in cell.said:
-                only = labels.relations[said.relation].one_tail and said.relation in taken
-                if (
-                    only
-                    or (wider and said.relation in _SEATS)
-                    or not labels.fits(said, subject.type, item.type)
-                ):
+    def __init__(self, text: str, at: Mapping[int, Mention], labels: Labels) -> None:
+        self._text, self._at, self._labels = text, at, labels
+
+    def subject(self, record: Record) -> Mention | None:
+        """The longest mention of what a record is about; none where that is of another type than its label says."""
+        longest = max(self._inside(record.subject), key=lambda item: item.end - item.start, default=None)
+        if longest is None or (record.kind in _PLAIN and self._kind(longest, record.kind) != record.kind):
+            return None
+        return longest
+
+    def stated(self, record: Record, subject: Mention) -> Iterator[EntityFact]:
+        """The facts of a record."""
+        own = self._kind(subject, record.kind)
+        for cell in record.cells:
+            taken: set[str] = set()
+            before: Mention | None = None
+            for item in self._inside(cell.value):
+                kind = self._kind(item)
+                is_wider = before is not None and kind == PLACE and self._is_wider(before, item, cell.label)
+                before = item
+                if item.entity == subject.entity:
                     continue
-                taken.add(said.relation)
-                yield _fact(said, subject, item, cell.place)
+                said = [one for one in cell.said if self._labels.fits(one, own, kind)]
+                if (not own or not kind) and len(said) > 1:
+                    # Of what is of no known type nobody can tell which of them it is.
+                    continue
+                for one in said:
+                    only = self._labels.relations[one.relation].one_tail and one.relation in taken
+                    if not only and not (is_wider and one.relation in _SEATS):
+                        taken.add(one.relation)
+                        yield _fact(one, subject, item, cell.place)
+
+    def _inside(self, span: Span) -> list[Mention]:
+        return [self._at[place] for place in range(*span) if place in self._at]
+
+    def _kind(self, item: Mention, default: str = "") -> str:
+        """The type of a mention; that of a date by its letters, where the relations know no such type."""
+        if item.type in self._labels.kinds:
+            return item.type
+        return (
+            _DATE if _DATE in self._labels.kinds and is_date(self._text[item.start : item.end]) else default
+        )
+
+    def _is_wider(self, before: Mention, item: Mention, label: str) -> bool:
+        """Whether a place is the one around the place before it: "Sheffield, England", but "Offices: London, Paris"."""
+        is_list = label.endswith("s") and label not in _SINGULAR
+        return not is_list and before.type == item.type and self._text[before.end : item.start].strip() == ","
 
 
 def _fact(said: Stated, subject: Mention, value: Mention, label: Span) -> EntityFact:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from weft.kg.mentions.join import ALONE, ORGANISATION, PERSON, PLACE, TITLES, Mention
-from weft.kg.mentions.records import Cell, Record, parts_of, records
-from weft.kg.read.labels import Labels
-from weft.kg.read.records import Form, Span, Table, records_of
+from weft.kg.mentions.records import Cell, Record, cells_of, holding, parts_of, records, told_blocks
+from weft.kg.read.labels import Labels, kind_of_label, plain_label
+from weft.kg.read.records import Form, Span, Table
 
 _DATE, _OTHER = "TIME", "MISC"
+_KNOWN = frozenset((PERSON, ORGANISATION, PLACE, _OTHER, *ALONE))
+"""Types of which labels know what they are."""
 _ORDER = (PERSON, ORGANISATION, PLACE, _OTHER)
 """Of types that fit alike the first is taken."""
 _FORCED = 2
@@ -46,6 +47,10 @@ _NONE = frozenset(
 )
 _LEGAL = re.compile(r"\s*(?:Inc|Ltd|LLC|PLC|Co|Corp|Limited|GmbH|S\.A|Jr|Sr)\b\.?")
 """What belongs to the name before a comma: "Nordlys, Inc."."""
+_PARTNERS = re.compile(
+    r"\s(?:and|&)\s(?:Associates|Bros|Brothers|Co|Company|Daughters?|Partners|Sons?)\b\.?\s*$"
+)
+_BRACKETS = re.compile(r"[()\[\]].*")
 _TITLE = re.compile(r"(\w+)\.?\s+")
 
 
@@ -61,10 +66,13 @@ def with_cells(text: str, mentions: Sequence[Mention], labels: Labels) -> list[M
         mentions: That a model found, in any order; none over another.
         labels: Of its schema.
     """
-    blocks = records_of(text)
+    blocks = told_blocks(text, labels)
     if not blocks:
         return sorted(mentions)
-    found = _Found(text, mentions, blocks)
+    found = _Found(text, mentions, blocks, labels)
+    if labels.kinds - _KNOWN:
+        # What types of one's own are is the model's to say.
+        return found.all()
     told = records(text, blocks, labels, found.spans())
     liked: dict[str, Counter[str]] = defaultdict(Counter)
     for record in told:
@@ -76,7 +84,7 @@ def with_cells(text: str, mentions: Sequence[Mention], labels: Labels) -> list[M
         if not kind or _is_long(record.subject):
             continue
         name = next(parts_of(text, record.subject, _BRACKET), record.subject)
-        found.put([_named(text, name, kind)], record.subject)
+        found.put([(name, _named(text, name, kind))], record.subject)
         for cell in record.cells:
             allowed = labels.types(cell.said, kind)
             if allowed and not _is_long(cell.value):
@@ -84,10 +92,14 @@ def with_cells(text: str, mentions: Sequence[Mention], labels: Labels) -> list[M
                 below[cell.label].update({item.type for item in found.inside(cell.value)})
     # Labels that leave one type come first: what they say of a name the others take from them.
     for cell, allowed in sorted(asked, key=lambda item: len(item[1] - {_DATE})):
-        inside = found.inside(cell.value)
-        allowed = _of_column(below[cell.label], allowed)
-        found.put(_names(text, cell.value, allowed, inside, found.types), cell.value)
+        kinds = _of_column(below[cell.label], allowed)
+        found.put(_names(text, cell, kinds or allowed, found, bool(kinds)), cell.value)
     return found.all()
+
+
+def is_date(said: str) -> bool:
+    """Whether some words are a day, a month or a year."""
+    return _DATES.fullmatch(said) is not None
 
 
 def _is_long(span: Span) -> bool:
@@ -95,11 +107,11 @@ def _is_long(span: Span) -> bool:
 
 
 def _of_column(types: Counter[str], allowed: frozenset[str]) -> frozenset[str]:
-    """The types that names of a column may have: where most are places all are."""
+    """The types that names of a column have: where most are places all are; none where none is that of most."""
     kind, count = types.most_common(1)[0] if types else ("", 0)
     if kind in allowed and count >= _SEVERAL and count >= _MOST * types.total():
         return frozenset((kind, *allowed & {_DATE}))
-    return allowed
+    return frozenset()
 
 
 class _Found:
@@ -107,36 +119,39 @@ class _Found:
 
     Attributes:
         types: Those of the names that were put, by their letters, small.
+        outside: Those of names that stand in no cell, but twice at least elsewhere.
     """
 
-    def __init__(self, text: str, mentions: Iterable[Mention], blocks: Iterable[Form | Table]) -> None:
-        labels, cells = list[Span](), list[Span]()
-        for block in blocks:
-            if isinstance(block, Table):
-                labels += block.head
-                cells += (cell for row in block.rows for cell in row)
-            else:
-                labels += (field.label for field in block.fields)
-                cells += (field.value for field in block.fields)
+    def __init__(
+        self, text: str, mentions: Iterable[Mention], blocks: Sequence[Form | Table], labels: Labels
+    ) -> None:
+        told = [place for place in _labels_of(blocks) if _is_label(text[slice(*place)], labels)]
+        cells = cells_of(blocks)
         self._text = text
         self._by_start: dict[int, Mention] = {}
         self.types: dict[str, str] = {}
+        outside: dict[str, Counter[str]] = defaultdict(Counter)
         for item in mentions:
-            if _holding(labels, item.start) is not None:
+            if holding(told, item.start) is not None:
                 continue
-            cell = _holding(cells, item.start)
-            end = item.end if cell is None else min(item.end, cell[1])
-            if text[item.start : end].strip() and (cell is None or end - item.start > 1):
-                self._by_start[item.start] = item._replace(end=end)
+            cell = holding(cells, item.start)
+            if cell is None:
+                outside[self._said(item)][item.type] += 1
+            else:
+                item = item._replace(end=min(item.end, cells[cell][1]))
+            if text[item.start : item.end].strip() and (cell is None or item.end - item.start > 1):
+                self._by_start[item.start] = item
+
+        often = ((said, kinds.most_common(1)[0]) for said, kinds in outside.items())
+        self.outside = {said: kind for said, (kind, count) in often if count > 1}
 
     def spans(self) -> list[Span]:
         """Where things are named: dates and numbers are no thing that a record is about."""
         return [(item.start, item.end) for item in self._by_start.values() if item.type not in ALONE]
 
     def all(self) -> list[Mention]:
-        """The mentions, those that read like a name of a cell of its type."""
-        kinds = ((item, self.types.get(self._said(item), item.type)) for item in self._by_start.values())
-        return sorted(item if item.type in ALONE else item._replace(type=kind) for item, kind in kinds)
+        """The mentions, in order."""
+        return sorted(self._by_start.values())
 
     def _said(self, item: Mention) -> str:
         return self._text[item.start : item.end].casefold()
@@ -152,27 +167,41 @@ class _Found:
         reaching = [last] if last is not None and last.end > span[0] else []
         return [*reaching, *self.inside(span)]
 
-    def put(self, names: Sequence[Mention], span: Span) -> None:
-        """Put names into a span, in the place of those that they stand over."""
+    def put(self, names: Sequence[tuple[Span, Mention]], span: Span) -> None:
+        """Put names into a span, each in the place of those that stand over the item it is taken from."""
         over = self.over(span)
-        for name in names:
+        for (start, stop), name in names:
             for item in over:
-                if item.start < name.end and name.start < item.end:
+                if item.start < stop and start < item.end:
                     self._by_start.pop(item.start, None)
             self._by_start[name.start] = name
             self.types.setdefault(self._said(name), name.type)
 
 
-def _holding(spans: Sequence[Span], place: int) -> Span | None:
-    number = bisect_right(spans, place, key=lambda span: span[0]) - 1
-    return spans[number] if number >= 0 and place < spans[number][1] else None
+def _labels_of(blocks: Iterable[Form | Table]) -> list[Span]:
+    """Where the labels of tables and forms stand, in order."""
+    found: list[Span] = []
+    for block in blocks:
+        found += block.head if isinstance(block, Table) else (field.label for field in block.fields)
+    return found
+
+
+def _is_label(written: str, labels: Labels) -> bool:
+    """Whether a label is known; what is not may be a name: "Anna Lind: chair"."""
+    label = plain_label(written)
+    return kind_of_label(label) is not None or bool(labels.said(label)) or label in labels.stated
 
 
 def _kind(record: Record, labels: Labels, liked: Counter[str]) -> str:
-    """The type of what a record is about: that which fits most of its labels, of such the likeliest."""
+    """The type of what a record is about: that which fits most of its labels, of such the likeliest.
+
+    That of its own label, if it has one: a "Company" is no person. Empty where none fits.
+    """
     wanted = Counter[str]()
     for cell in record.cells:
         wanted.update({kind for kind in _ORDER if labels.types(cell.said, kind)} if cell.said else ())
+    if record.kind in (PERSON, ORGANISATION, PLACE):
+        return record.kind if wanted[record.kind] else ""
     if wanted[record.kind]:
         wanted[record.kind] += 1
     most = max(wanted.values(), default=0)
@@ -191,46 +220,45 @@ def _named(text: str, span: Span, kind: str) -> Mention:
 
 
 def _names(
-    text: str, value: Span, allowed: Collection[str], found: Sequence[Mention], known: Mapping[str, str]
-) -> list[Mention]:
-    """The names of a cell below a label that lets some types be.
+    text: str, cell: Cell, allowed: Collection[str], found: _Found, is_column: bool
+) -> list[tuple[Span, Mention]]:
+    """The names of a cell below a label that lets some types be, and the items that they are taken from.
 
     Args:
         text: Of the document.
-        value: The cell.
+        cell: The cell.
         allowed: The types.
-        found: What a model found there.
-        known: Types of names, by their letters, small.
+        found: The mentions.
+        is_column: Whether the other cells of its column tell the type.
     """
-    names: list[Mention] = []
+    value, inside = cell.value, found.inside(cell.value)
+    names: list[tuple[Span, Mention]] = []
     rest = [value]
     if _DATE in allowed:
-        dates = [
-            match.span()
-            for match in _DATES.finditer(text, *value)
-            if not _bracketed(text, value, match.start())
-        ]
-        names += (Mention(*date, _DATE) for date in dates)
+        matches = (match.span() for match in _DATES.finditer(text, *value))
+        dates = [date for date in matches if not _bracketed(text, value, date[0])]
+        names += ((date, Mention(*date, _DATE)) for date in dates)
         edges = [value[0], *(edge for date in dates for edge in date), value[1]]
         rest = list(zip(edges[::2], edges[1::2], strict=True))
     kinds = [kind for kind in _ORDER if kind in allowed]
-    if not kinds:
-        return names
-    for number, item in enumerate(item for part in rest for item in _items(text, part, kinds, found)):
-        inside = [name for name in found if item[0] <= name.start < item[1] and name.type not in ALONE]
-        types = [known.get(text[slice(*item)].casefold(), ""), *(name.type for name in inside)]
-        types = [kind for kind in types if kind in kinds]
-        is_behind = number and kinds[0] in (PERSON, ORGANISATION)
-        if is_behind and inside and not types and inside[0].type == PLACE:
+    is_telling = len(kinds) <= _FORCED and (is_column or not all(item.is_weak for item in cell.said))
+    items = (item for part in rest for item in _items(text, part, kinds, inside)) if kinds else ()
+    for number, item in enumerate(items):
+        here = [name for name in inside if item[0] <= name.start < item[1] and name.type not in ALONE]
+        said = text[slice(*item)].casefold()
+        types = [found.types.get(said, found.outside.get(said, "")), *(name.type for name in here)]
+        fitting = [kind for kind in types if kind in kinds]
+        is_behind = number > 0 and kinds[0] in (PERSON, ORGANISATION)
+        if not fitting and (not is_telling or said in found.outside):
+            continue
+        if not fitting and is_behind and here and here[0].type == PLACE:
             # "Employer: Hartsop Books, Hull": a place may stand behind every name.
             continue
-        if not types and len(kinds) > _FORCED:
-            continue
-        kind = types[0] if types else kinds[0]
+        kind = fitting[0] if fitting else kinds[0]
         if _is_name(text[slice(*item)], kind):
-            names.append(_named(text, item, kind))
-        else:
-            names += (name._replace(type=kind) for name in inside)
+            names.append((item, _named(text, item, kind)))
+        elif is_telling:
+            names += (((name.start, name.end), name._replace(type=kind)) for name in here)
     return names
 
 
@@ -240,7 +268,13 @@ def _bracketed(text: str, value: Span, place: int) -> bool:
 
 
 def _items(text: str, span: Span, kinds: Sequence[str], found: Sequence[Mention]) -> Iterator[Span]:
-    """The items of a cell: what stands between commas, and "and" where persons, or several names, stand around it."""
+    """The items of a cell: what stands between commas, and "and" where persons, or several names, stand around it.
+
+    "Smith, Jones and Partners" is one.
+    """
+    if _PARTNERS.search(text, *span):
+        yield from parts_of(text, span, _BRACKETS)
+        return
     parts = list(parts_of(text, span, _PARTS))
     merged: list[Span] = []
     for part in parts:

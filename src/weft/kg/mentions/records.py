@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import Counter
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from weft.kg.read.labels import Labels, Stated, kind_of_label, names_first, plain_label
-from weft.kg.read.records import Form, Span, Table
+from weft.kg.read.records import Form, Span, Table, records_of
 
 _MOST = 0.5
 """Share of a cell, or of a part of a heading, that a name has at least where that is named."""
@@ -49,11 +49,13 @@ class Record(NamedTuple):
         subject: Where the thing is named.
         kind: Its type, by its label; empty where that does not tell.
         cells: The others.
+        block: The number of its table or form.
     """
 
     subject: Span
     kind: str
     cells: tuple[Cell, ...]
+    block: int = 0
 
 
 class _Spans:
@@ -75,6 +77,42 @@ class _Spans:
         return any(end - start >= _MOST * (span[1] - span[0]) for start, end in around)
 
 
+def told_blocks(text: str, labels: Labels) -> list[Form | Table]:
+    """The tables and forms of a text with a label that says something; lines of a talk are no form."""
+    return [block for block in records_of(text) if _is_told(text, block, labels)]
+
+
+def _is_told(text: str, block: Form | Table, labels: Labels) -> bool:
+    if isinstance(block, Form) and (table := _as_table(text, block, labels)) is not None:
+        block = table
+    places = block.head if isinstance(block, Table) else [field.label for field in block.fields]
+    written = frozenset(plain_label(text[slice(*place)]) for place in places)
+    is_headed = isinstance(block, Table) and any(kind_of_label(label) is not None for label in written)
+    return is_headed or any(labels.said(label, written) for label in written)
+
+
+def holding(spans: Sequence[Span], place: int) -> int | None:
+    """The number of the span that holds a character; None where none does.
+
+    Args:
+        spans: In order, none over another.
+        place: The character.
+    """
+    number = bisect_right(spans, place, key=lambda span: span[0]) - 1
+    return number if number >= 0 and place < spans[number][1] else None
+
+
+def cells_of(blocks: Iterable[Form | Table]) -> list[Span]:
+    """The cells of tables and forms that are no labels, in order."""
+    found: list[Span] = []
+    for block in blocks:
+        if isinstance(block, Table):
+            found += (cell for row in block.rows for cell in row)
+        else:
+            found += (field.value for field in block.fields)
+    return found
+
+
 def records(text: str, blocks: Sequence[Form | Table], labels: Labels, named: Iterable[Span]) -> list[Record]:
     """What the tables and forms of a text are about, in order; those of which nobody can tell are left out.
 
@@ -91,19 +129,26 @@ def records(text: str, blocks: Sequence[Form | Table], labels: Labels, named: It
     """
     spans = _Spans(named)
     found: list[Record] = []
-    begins = Counter(_first_label(text, block) for block in blocks if isinstance(block, Form))
+    alike: dict[str, list[Form]] = defaultdict(list)
     for block in blocks:
         if isinstance(block, Form):
-            table = _as_table(text, block, labels)
-            is_one_of_several = begins[_first_label(text, block)] > 1
-            found += (
-                _of_form(text, block, labels, spans, is_one_of_several)
-                if table is None
-                else _of_table(text, table, labels, spans)
-            )
+            alike[_first_label(text, block)].append(block)
+    for number, block in enumerate(blocks):
+        if isinstance(block, Table):
+            told = _of_table(text, block, labels, spans)
+        elif (table := _as_table(text, block, labels)) is not None:
+            told = _of_table(text, table, labels, spans)
         else:
-            found += _of_table(text, block, labels, spans)
+            is_one_of_several = _is_one_of_several(alike[_first_label(text, block)])
+            told = _of_form(text, block, labels, spans, is_one_of_several)
+        found += (record._replace(block=number) for record in told)
     return found
+
+
+def _is_one_of_several(forms: Sequence[Form]) -> bool:
+    """Whether forms that begin alike have no lines of their own above them that name what they are about."""
+    above = {form.above[:1] for form in forms}
+    return len(forms) > 1 and (() in above or len(above) < len(forms))
 
 
 def _as_table(text: str, form: Form, labels: Labels) -> Table | None:
@@ -121,7 +166,8 @@ def _as_table(text: str, form: Form, labels: Labels) -> Table | None:
 
 def _of_table(text: str, table: Table, labels: Labels, named: _Spans) -> Iterator[Record]:
     written = [plain_label(text[slice(*span)]) for span in table.head]
-    said = [labels.said(label, written) for label in written]
+    beside = frozenset(written)
+    said = [labels.said(label, beside) for label in written]
     column = _subject_column(written, table.rows, named)
     if column is None:
         yield from _of_heading(text, table, labels, named)
@@ -144,12 +190,11 @@ def _of_heading(text: str, table: Table, labels: Labels, named: _Spans) -> Itera
     """The rows of a table about what stands above it: "Years | Employer" below "Lena Brandt"."""
     subject = _subject_above(text, table.above, named)
     written = [plain_label(text[slice(*span)]) for span in table.head]
+    beside = frozenset(written)
+    said = [labels.said(label, beside) for label in written]
     if subject is not None:
         for row in table.rows:
-            cells = (
-                Cell(label, place, labels.said(label, written), value)
-                for label, place, value in zip(written, table.head, row, strict=True)
-            )
+            cells = (Cell(*item) for item in zip(written, table.head, said, row, strict=True))
             yield Record(subject, "", tuple(cells))
 
 
@@ -196,9 +241,10 @@ def _of_form(
         subject = _subject_above(text, form.above, named)
     if subject is None and is_kind:
         own, subject = 0, form.fields[0].value
+    beside = frozenset(written)
     if subject is not None:
         cells = (
-            Cell(label, field.label, labels.said(label, written), field.value)
+            Cell(label, field.label, labels.said(label, beside), field.value)
             for place, (label, field) in enumerate(zip(written, form.fields, strict=True))
             if place != own
         )

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,10 +51,12 @@ class Stated(NamedTuple):
     Args:
         relation: Its name.
         turned: Whether the value is the head: "employees" of a firm, "author of".
+        is_weak: Whether the label does not tell what its value is: "Education: Law" names no school.
     """
 
     relation: str
     turned: bool
+    is_weak: bool = False
 
 
 class _Beside(NamedTuple):
@@ -93,7 +95,8 @@ class Labels:
             tails, heads = _listed().get(relation.name, ((), ()))
             for turned, listed in ((False, (*((name, _ANY) for name in names), *tails)), (True, heads)):
                 for label, beside in listed:
-                    stated[label].append((Stated(relation.name, turned), beside))
+                    bare = label.removesuffix("?")
+                    stated[bare].append((Stated(relation.name, turned, bare != label), beside))
         return Labels({label: tuple(dict.fromkeys(said)) for label, said in stated.items()}, relations)
 
     def said(self, label: str, beside: Collection[str] = ()) -> tuple[Stated, ...]:
@@ -107,6 +110,13 @@ class Labels:
         found = self.stated.get(bare, ())
         return tuple(dict.fromkeys(said for said, needs in found if needs.holds(beside)))
 
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """All types that the relations name."""
+        return frozenset(
+            kind for item in self.relations.values() for kind in (*item.head_types, *item.tail_types)
+        )
+
     def fits(self, said: Stated, subject: str, value: str) -> bool:
         """Whether a subject and a value of these types can be what a label says they are."""
         relation = self.relations[said.relation]
@@ -116,7 +126,7 @@ class Labels:
     def types(self, said: Sequence[Stated], subject: str) -> frozenset[str]:
         """The types that a value may have below a label, beside a subject of a type.
 
-        None where nothing is said of such a subject, or any type may stand there.
+        The set is empty where nothing is said of such a subject, or any type may stand there.
         """
         kinds: set[str] = set()
         for item in said:
@@ -161,7 +171,10 @@ def _listed() -> dict[str, tuple[_Listed, _Listed]]:
 
 
 def _labels(listed: str) -> _Listed:
-    """Labels with what has to stand beside them ("year + author, director") and what may not ("text - film")."""
+    """Labels with what has to stand beside them ("year + author, director") and what may not ("text - film").
+
+    A question mark ends those that do not tell what their values are.
+    """
     found: list[tuple[str, _Beside]] = []
     for part in filter(None, map(str.strip, listed.split(";"))):
         rest, _, none = part.partition(" - ")

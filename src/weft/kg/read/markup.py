@@ -45,6 +45,8 @@ _BLOCKS = _tags(
 _LINES = _tags("tr br option")
 _LISTS = _tags("ul ol dl")
 _PARAGRAPH, _LINE, _CELL, _INDENT, _QUOTE = "\f", "\n", "\v", "\x1c", '"'
+_TERM = 2
+"""Cells of a line that has a term and what it is; of longer ones a cell that is alone is one of a row all the same."""
 _CLIMBED = 40
 """So many elements above an item tell how deep it lies."""
 _GAP = re.compile(r" *\n[ \n]*")
@@ -354,6 +356,8 @@ def _gaps(part: str) -> str:
         named = len(row) == len(cells) == 2
         # An empty cell keeps its place: what stands behind it belongs to the label above.
         written = " | ".join(row).rstrip(" |").lstrip(" ") if len(cells) > 1 else "".join(cells)
+        if len(cells) == 1 and row[0] and len(row) > _TERM:
+            written += " |"
         lines.append(f"{cells[0].removesuffix(':').rstrip()}: {cells[1]}" if named else written)
     return "\n".join(line.replace(_INDENT, "  ") for line in lines if line.strip(f"{_INDENT}{BULLET} "))
 

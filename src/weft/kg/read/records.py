@@ -16,8 +16,9 @@ _FIELD = re.compile(
     r"[ \t]*(?:[•‣⁃◦▪▫●○■□*+–—-][ \t]*)?"
     r"(?P<label>[*_]{0,2}[^\W\d_][^:|!?\r\n]{0,59}):[*_]{0,2}[ \t]+(?P<value>\S.*)"
 )
+_BAR = re.compile(r"(?<!\\)\|")
 _LABEL_WORDS = 6
-_RULE = re.compile(r"[ \t\f\v\ufeff|:+=~_*#-]*$")
+_RULE = re.compile(r"[\s\ufeff|:+=~_*#-]*$")
 """A line without words: blank, below a heading ("====="), below the head of a table ("|---|:--:|")."""
 _GOES_ON = 60
 """Most characters of a line that goes on with what stands behind a label."""
@@ -136,7 +137,7 @@ class _Reader:
 
     def _read_row(self, line: _Line, cells: tuple[Span, ...]) -> None:
         # Where a table has a head of its own the page parts it from the rows.
-        is_headed = len(self._cells) == 1 and len(self._cells[0]) == len(cells)
+        is_headed = len(self._cells) == 1 and len(self._cells[0]) >= len(cells)
         if self._fields or (line.is_below_gap and not is_headed):
             self.close()
         if not self._cells:
@@ -210,11 +211,11 @@ def _cells(line: _Line) -> tuple[Span, ...]:
     """The cells of a line of a table; none of another."""
     stripped = line.text.strip()
     is_framed = stripped[0] == stripped[-1] == "|"
-    if not is_framed and " | " not in line.text:
+    if not is_framed and " | " not in line.text and not stripped.endswith(" |"):
         return ()
     place = line.start + line.text.index(stripped) + is_framed
     spans: list[Span] = []
-    for cell in stripped[is_framed : len(stripped) - is_framed].split("|"):
+    for cell in _BAR.split(stripped[is_framed : len(stripped) - is_framed]):
         said = cell.strip()
         start = place + (cell.index(said) if said else 0)
         spans.append((start, start + len(said)))
