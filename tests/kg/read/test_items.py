@@ -77,7 +77,7 @@ def test_items_of_pages_keep_their_bullets() -> None:
     assert html_text("<ul><li><p>Ida</p></li><li><p>Bo</p><ul><li>Siv</ul></li><li></li></ul>") == (
         "• Ida\n• Bo\n  • Siv"
     )
-    assert html_text("<table><tr><td>Sons<td><ul><li>Bo<li>Per</ul></table>") == "Sons\nBo\nPer"
+    assert html_text("<table><tr><td>Sons<td><ul><li>Bo<li>Per</ul></table>") == "Sons: Bo, Per"
 
 
 @pytest.mark.parametrize("line", ["1. Ida\n", "- Ida\n", "Ida | Bo\n", "Ida: Bo\n", "• \n", "    - x\n"])

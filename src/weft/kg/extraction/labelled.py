@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from weft.kg.extraction.entity_fact import EntityFact
-from weft.kg.mentions.cells import is_date
+from weft.kg.mentions.cells import is_date, is_no_name
 from weft.kg.mentions.join import ALONE, ORGANISATION, PERSON, PLACE
 from weft.kg.mentions.records import Record, cells_of, holding, records, told_blocks
 from weft.kg.read.documents import Mention, TextDocument
@@ -130,9 +130,10 @@ class _Reader:
     def subject(self, record: Record) -> Mention | None:
         """The longest mention of what a record is about; none where that is of another type than its label says."""
         longest = max(self._inside(record.subject), key=lambda item: item.end - item.start, default=None)
-        if longest is None or (record.kind in _PLAIN and self._kind(longest, record.kind) != record.kind):
+        if longest is None or is_no_name(self._text[slice(*record.subject)]):
             return None
-        return longest
+        is_other = record.kind in _PLAIN and self._kind(longest, record.kind) != record.kind
+        return None if is_other else longest
 
     def stated(self, record: Record, subject: Mention) -> Iterator[EntityFact]:
         """The facts of a record."""

@@ -32,8 +32,23 @@ _DATES = re.compile(
     rf"|(?:{_DAY}\.?[ ]{_MONTH},?[ ]|{_MONTH}(?:[ ]{_DAY})?,?[ ])?{_YEAR})(?!\w)"
 )
 _PARTS = re.compile(r"[,;/\n•()\[\]]|[ ][–—][ ]")
-_AND = re.compile(r"\s(?:and|&)\s")
+_AND = re.compile(r"\sand\s")
 _BRACKET = re.compile(r"\s[(\[]|\n")
+_INVERTED = re.compile(r"[^\W\d_][\w'’-]+,\s+[^\W\d_][\w.'’-]+(?:\s+[^\W\d_][\w.'’-]*){0,2}")
+_NO_NAME = re.compile(
+    r"(?i:n/?a|none|nil|unknown|vacant|various|tb[acd]|yes|no|self|same|ditto|idem|ibid\.?|see \w+|cv|independent|"
+    r"several|as above|to be \w+|retired|deceased|self-employed|unemployed|freelance|private|many|others?|abode|"
+    r"surname|pending)\.?"
+    r"|[\W_]*"
+)
+"""What stands in a cell for want of a name."""
+_DENIED = re.compile(
+    r"(?i:not|never|no longer|formerly|previously|applied to|perhaps|possibly|probably|maybe|allegedly|step-?\w*|"
+    r"née|nee|born|geb\.|ex|\?|~)(?:\s|-)"
+)
+"""How an item begins that names what is not, or not surely, what its label says."""
+_PART = 0.6
+"""Share of an item that a name has at least, where not all of it is one."""
 _SMALL = frozenset(
     re.findall(
         r"\S+",
@@ -42,9 +57,6 @@ _SMALL = frozenset(
     )
 )
 """Words of names that begin with a small letter."""
-_NONE = frozenset(
-    ("n/a", "none", "unknown", "vacant", "various", "tbd", "tba", "yes", "no", "nil", "self", "same")
-)
 _LEGAL = re.compile(r"\s*(?:Inc|Ltd|LLC|PLC|Co|Corp|Limited|GmbH|S\.A|Jr|Sr)\b\.?")
 """What belongs to the name before a comma: "Nordlys, Inc."."""
 _PARTNERS = re.compile(
@@ -81,14 +93,17 @@ def with_cells(text: str, mentions: Sequence[Mention], labels: Labels) -> list[M
     below: dict[str, Counter[str]] = defaultdict(Counter)
     for record in told:
         kind = _kind(record, labels, liked[record.kind])
-        if not kind or _is_long(record.subject):
+        if not kind or _is_long(record.subject) or _NO_NAME.fullmatch(text, *record.subject):
             continue
-        name = next(parts_of(text, record.subject, _BRACKET), record.subject)
-        found.put([(name, _named(text, name, kind))], record.subject)
+        if not record.is_row_of_heading:
+            name = next(parts_of(text, record.subject, _BRACKET), record.subject)
+            found.put([(name, _named(text, name, kind))], record.subject)
         for cell in record.cells:
             allowed = labels.types(cell.said, kind)
             if allowed and not _is_long(cell.value):
-                asked.append((cell, allowed))
+                # What a label says of other kinds of things tells nothing here.
+                said = tuple(one for one in cell.said if labels.types((one,), kind))
+                asked.append((cell._replace(said=said), allowed))
                 below[cell.label].update({item.type for item in found.inside(cell.value)})
     # Labels that leave one type come first: what they say of a name the others take from them.
     for cell, allowed in sorted(asked, key=lambda item: len(item[1] - {_DATE})):
@@ -100,6 +115,11 @@ def with_cells(text: str, mentions: Sequence[Mention], labels: Labels) -> list[M
 def is_date(said: str) -> bool:
     """Whether some words are a day, a month or a year."""
     return _DATES.fullmatch(said) is not None
+
+
+def is_no_name(said: str) -> bool:
+    """Whether some words stand in a cell for want of a name: "vacant", "n/a"."""
+    return _NO_NAME.fullmatch(said) is not None
 
 
 def _is_long(span: Span) -> bool:
@@ -167,15 +187,16 @@ class _Found:
         reaching = [last] if last is not None and last.end > span[0] else []
         return [*reaching, *self.inside(span)]
 
-    def put(self, names: Sequence[tuple[Span, Mention]], span: Span) -> None:
-        """Put names into a span, each in the place of those that stand over the item it is taken from."""
+    def put(self, names: Sequence[tuple[Span, Mention | None]], span: Span) -> None:
+        """Put names, or nothing, into a span, each in the place of those that stand over the item it is taken from."""
         over = self.over(span)
         for (start, stop), name in names:
             for item in over:
-                if item.start < stop and start < item.end:
-                    self._by_start.pop(item.start, None)
-            self._by_start[name.start] = name
-            self.types.setdefault(self._said(name), name.type)
+                if item.start < stop and start < item.end and self._by_start.get(item.start) is item:
+                    del self._by_start[item.start]
+            if name is not None:
+                self._by_start[name.start] = name
+                self.types.setdefault(self._said(name), name.type)
 
 
 def _labels_of(blocks: Iterable[Form | Table]) -> list[Span]:
@@ -221,8 +242,10 @@ def _named(text: str, span: Span, kind: str) -> Mention:
 
 def _names(
     text: str, cell: Cell, allowed: Collection[str], found: _Found, is_column: bool
-) -> list[tuple[Span, Mention]]:
+) -> list[tuple[Span, Mention | None]]:
     """The names of a cell below a label that lets some types be, and the items that they are taken from.
+
+    None is that of an item that says that there is no name ("n/a"), or that it is not so ("not Tom Weir").
 
     Args:
         text: Of the document.
@@ -232,7 +255,7 @@ def _names(
         is_column: Whether the other cells of its column tell the type.
     """
     value, inside = cell.value, found.inside(cell.value)
-    names: list[tuple[Span, Mention]] = []
+    names: list[tuple[Span, Mention | None]] = []
     rest = [value]
     if _DATE in allowed:
         matches = (match.span() for match in _DATES.finditer(text, *value))
@@ -242,8 +265,12 @@ def _names(
         rest = list(zip(edges[::2], edges[1::2], strict=True))
     kinds = [kind for kind in _ORDER if kind in allowed]
     is_telling = len(kinds) <= _FORCED and (is_column or not all(item.is_weak for item in cell.said))
-    items = (item for part in rest for item in _items(text, part, kinds, inside)) if kinds else ()
+    is_list = cell.label.endswith(("s", "children", "and"))
+    items = (item for part in rest for item in _items(text, part, kinds, inside, is_list)) if kinds else ()
     for number, item in enumerate(items):
+        if _NO_NAME.fullmatch(text, *item) or _DENIED.match(text, *item) or text[item[0] - 1] in "?~":
+            names.append((item, None))
+            continue
         here = [name for name in inside if item[0] <= name.start < item[1] and name.type not in ALONE]
         said = text[slice(*item)].casefold()
         types = [found.types.get(said, found.outside.get(said, "")), *(name.type for name in here)]
@@ -257,8 +284,12 @@ def _names(
         kind = fitting[0] if fitting else kinds[0]
         if _is_name(text[slice(*item)], kind):
             names.append((item, _named(text, item, kind)))
-        elif is_telling:
-            names += (((name.start, name.end), name._replace(type=kind)) for name in here)
+        else:
+            # What is a part of more words may be another: "Holm family" is not Jens Holm.
+            whole = [name for name in here if name.end - name.start >= _PART * (item[1] - item[0])]
+            whole = [name for name in whole if _is_name(text[name.start : name.end], kind)]
+            names += ((item, None) for _ in here[:1] if not whole)
+            names += ((item, name._replace(type=kind)) for name in whole if is_telling or name.type in kinds)
     return names
 
 
@@ -267,12 +298,15 @@ def _bracketed(text: str, value: Span, place: int) -> bool:
     return before.count("(") > before.count(")")
 
 
-def _items(text: str, span: Span, kinds: Sequence[str], found: Sequence[Mention]) -> Iterator[Span]:
+def _items(
+    text: str, span: Span, kinds: Sequence[str], found: Sequence[Mention], is_list: bool
+) -> Iterator[Span]:
     """The items of a cell: what stands between commas, and "and" where persons, or several names, stand around it.
 
-    "Smith, Jones and Partners" is one.
+    "Smith, Jones and Partners" is one, and "Korn, Max" below "Father".
     """
-    if _PARTNERS.search(text, *span):
+    inverted = _INVERTED.fullmatch(text, *span)
+    if _PARTNERS.search(text, *span) or (inverted is not None and kinds == [PERSON] and not is_list):
         yield from parts_of(text, span, _BRACKETS)
         return
     parts = list(parts_of(text, span, _PARTS))
@@ -295,7 +329,7 @@ def _items(text: str, span: Span, kinds: Sequence[str], found: Sequence[Mention]
 def _is_name(said: str, kind: str) -> bool:
     """Whether an item may be a name, by its letters."""
     words = said.split()
-    is_said = len(said) > 1 and said.casefold() not in _NONE and len(words) <= _WORDS
+    is_said = len(said) > 1 and len(words) <= _WORDS
     if not is_said or not said[0].isalpha() or said[0].islower():
         return False
     small = sum(word[0].islower() and word not in _SMALL for word in words)

@@ -15,12 +15,19 @@ _MOST = 0.5
 """Share of a cell, or of a part of a heading, that a name has at least where that is named."""
 _PIECES = re.compile(
     r"\s[–—|-]\s|:\s|[()\[\],]|^(?i:about (?:the )?(?=[A-Z])"
-    r"|(?:annual )?(?:data|history|life|list|meeting|minutes|notes|profile|reports?) (?:of|on|about) (?:the )?)"
+    r"|(?:annual )?(?:board|data|history|life|list|meeting|minutes|notes|profile|reports?) (?:of|on|about) (?:the )?)"
 )
 _OF_ALL = re.compile(
     r"(?P<label>[^\W\d_][\w' -]{1,30}?)\s+(?:of|at|by|from)\s+(?:the\s+)?(?P<name>[^\W\d_][^\r\n]*?)\s*$"
 )
 """A heading that says what all things below it are to one."""
+_PERSON = "PER"
+_ALONE = frozenset(("husband", "groom", "bridegroom", "deceased", "testator"))
+"""Labels with which a form about somebody begins, though they say something of others, too."""
+_BESIDE = {"wife": "husband", "bride": "groom"}
+"""Labels with which a form begins where others begin with their counterparts."""
+_WIDE = frozenset(("country", "state", "region", "county", "district", "province", "year"))
+"""Labels of columns that more often tell where things are than what a table is about."""
 _LEADING = re.compile(r"(?:(?:in|at|by|on|near|from|since|with|of|and|to|c\.|ca\.)\s+)+")
 _LONGEST_WORD = 5
 """A longer last word has no full stop of its own."""
@@ -50,12 +57,14 @@ class Record(NamedTuple):
         kind: Its type, by its label; empty where that does not tell.
         cells: The others.
         block: The number of its table or form.
+        is_row_of_heading: Whether it is one of several rows about the person that stands above a table.
     """
 
     subject: Span
     kind: str
     cells: tuple[Cell, ...]
     block: int = 0
+    is_row_of_heading: bool = False
 
 
 class _Spans:
@@ -139,7 +148,8 @@ def records(text: str, blocks: Sequence[Form | Table], labels: Labels, named: It
         elif (table := _as_table(text, block, labels)) is not None:
             told = _of_table(text, table, labels, spans)
         else:
-            is_one_of_several = _is_one_of_several(alike[_first_label(text, block)])
+            first = _first_label(text, block)
+            is_one_of_several = _is_one_of_several(alike[first]) or bool(alike.get(_BESIDE.get(first, "")))
             told = _of_form(text, block, labels, spans, is_one_of_several)
         found += (record._replace(block=number) for record in told)
     return found
@@ -168,7 +178,7 @@ def _of_table(text: str, table: Table, labels: Labels, named: _Spans) -> Iterato
     written = [plain_label(text[slice(*span)]) for span in table.head]
     beside = frozenset(written)
     said = [labels.said(label, beside) for label in written]
-    column = _subject_column(written, table.rows, named)
+    column = _subject_column(written, table.rows, labels, named)
     if column is None:
         yield from _of_heading(text, table, labels, named)
         return
@@ -187,7 +197,10 @@ def _of_table(text: str, table: Table, labels: Labels, named: _Spans) -> Iterato
 
 
 def _of_heading(text: str, table: Table, labels: Labels, named: _Spans) -> Iterator[Record]:
-    """The rows of a table about what stands above it: "Years | Employer" below "Lena Brandt"."""
+    """The rows of a table about a person who stands above it: "Years | Employer" below "Lena Brandt".
+
+    Rows below other headings ("Board of Arden Water": topic, owner) are about something that nobody knows.
+    """
     subject = _subject_above(text, table.above, named)
     written = [plain_label(text[slice(*span)]) for span in table.head]
     beside = frozenset(written)
@@ -195,7 +208,7 @@ def _of_heading(text: str, table: Table, labels: Labels, named: _Spans) -> Itera
     if subject is not None:
         for row in table.rows:
             cells = (Cell(*item) for item in zip(written, table.head, said, row, strict=True))
-            yield Record(subject, "", tuple(cells))
+            yield Record(subject, _PERSON, tuple(cells), is_row_of_heading=True)
 
 
 def _subject_above(text: str, above: Sequence[Span], named: _Spans) -> Span | None:
@@ -214,14 +227,29 @@ def _heading_cell(text: str, line: Span, labels: Labels, named: _Spans) -> Cell 
     return Cell(label, found.span("label"), turned, found.span("name")) if turned else None
 
 
-def _subject_column(head: Sequence[str], rows: Sequence[Sequence[Span]], named: _Spans) -> int | None:
-    """The column of what a table is about; None where nobody can tell."""
+def _subject_column(
+    head: Sequence[str], rows: Sequence[Sequence[Span]], labels: Labels, named: _Spans
+) -> int | None:
+    """The column of what a table is about; None where nobody can tell.
+
+    Of several columns of kinds of things that of which the most others say something: of "Country | Company | CEO" the
+    companies.
+    """
     first = next((column for column, label in enumerate(head) if names_first(label)), None)
-    if first is None:
-        first = next((column for column, label in enumerate(head) if kind_of_label(label) is not None), None)
-    if first is None and 2 * sum(named.fill(row[0]) for row in rows) > len(rows):
-        first = 0
-    return first
+    if first is not None:
+        return first
+    beside = frozenset(head)
+    said = [labels.said(label, beside) for label in head]
+    kinds = {column: kind for column, label in enumerate(head) if (kind := kind_of_label(label)) is not None}
+    if kinds:
+
+        def told(column: int) -> int:
+            others = (one for place, one in enumerate(said) if place != column)
+            strong = (tuple(item for item in one if not item.is_weak) for one in others)
+            return sum(bool(labels.types(one, kinds[column])) for one in strong)
+
+        return max(kinds, key=lambda column: (told(column), head[column] not in _WIDE, -column))
+    return 0 if 2 * sum(named.fill(row[0]) for row in rows) > len(rows) else None
 
 
 def _first_label(text: str, form: Form) -> str:
@@ -234,7 +262,9 @@ def _of_form(
     written = [plain_label(text[slice(*field.label)]) for field in form.fields]
     own = next((place for place, label in enumerate(written) if names_first(label)), None)
     is_kind = kind_of_label(written[0]) is not None
-    if own is None and is_kind and (is_one_of_several or not labels.said(written[0])):
+    is_own = is_kind and (is_one_of_several or not labels.said(written[0]))
+    is_own |= is_one_of_several and written[0] in _BESIDE
+    if own is None and (is_own or written[0] in _ALONE):
         own = 0
     subject = None if own is None else form.fields[own].value
     if subject is None:
@@ -252,7 +282,7 @@ def _of_form(
 
 
 def parts_of(text: str, span: Span, between: re.Pattern[str]) -> Iterator[Span]:
-    """The parts of a span, without blanks and small words before them, and without a full stop behind.
+    """The parts of a span, without blanks and small words before them, and full stops and marks of notes behind.
 
     Args:
         text: Of the document.
@@ -265,7 +295,7 @@ def parts_of(text: str, span: Span, between: re.Pattern[str]) -> Iterator[Span]:
         start += len(said) - len(said.lstrip())
         if (small := _LEADING.match(text, start, end)) is not None:
             start = small.end()
-        said = text[start:end].rstrip()
+        said = text[start:end].rstrip(" \t\r\n*†‡§¹²³⁴⁵⁶⁷⁸⁹⁰")
         word = said.rsplit(" ", 1)[-1]
         is_shortened = "." in word[:-1] or len(word) <= _LONGEST_WORD
         said = said if is_shortened else said.removesuffix(".")

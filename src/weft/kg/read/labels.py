@@ -14,14 +14,20 @@ from weft.kg.schema import Relation, Schema
 
 _FILE = Path(__file__).with_name("labels.txt")
 _PERSON, _FIRM, _PLACE, _OTHER = "PER", "ORG", "LOC", "MISC"
-_NAMES = frozenset(("name", "full name", "names", "known as", "name of person", "surname and first name"))
+_NAMES = frozenset(
+    re.findall(
+        r"[^;]+",
+        "name;full name;names;known as;name of person;surname and first name;surname, name;surname, first name;"
+        "last name, first name",
+    )
+)
 """Labels of what a record is about, whatever stands beside them."""
 _KINDS = {
     kind: type_
     for type_, kinds in {
         _PERSON: "employee;staff member;person;player;author;writer;member;student;actor;poet;painter;musician;"
         "scientist;researcher;teacher;politician;minister;candidate;speaker;athlete;rider;winner;laureate;graduate;"
-        "founder;artist",
+        "founder;artist;husband;groom;bridegroom;deceased;testator",
         _FIRM: "company;companies;organisation;organization;firm;institution;subsidiary;manufacturer;university;"
         "college;club;team;band;choir;orchestra;party;union;society;newspaper;publisher;label;studio;bank;company name;"
         "name of company;school;brewery;winery;charity;hospital;cooperative;agency;railway;shipyard;association",
@@ -30,7 +36,8 @@ _KINDS = {
         "waterfall;glacier;canal;harbour;hotel;park;pass;valley;capital",
         _OTHER: "book;novel;title;film;movie;album;song;single;track;work;play;painting;sculpture;poem;opera;show;ship;"
         "vessel;boat;aircraft;locomotive;model;product;game;software;device;app;magazine;journal;event;festival;race;"
-        "match;battle;conference;exhibition;tournament;award;prize;name of ship;series;programme;artwork",
+        "match;battle;conference;exhibition;tournament;award;prize;name of ship;series;programme;artwork;"
+        "object;item;specimen;exhibit;artefact;artifact;piece;lot",
     }.items()
     for kind in kinds.split(";")
 }

@@ -47,6 +47,8 @@ _LISTS = _tags("ul ol dl")
 _PARAGRAPH, _LINE, _CELL, _INDENT, _QUOTE = "\f", "\n", "\v", "\x1c", '"'
 _TERM = 2
 """Cells of a line that has a term and what it is; of longer ones a cell that is alone is one of a row all the same."""
+_NEXT = "\x1d"
+"""What parts the lines of such a cell, and the items of a list in any: it becomes a comma."""
 _CLIMBED = 40
 """So many elements above an item tell how deep it lies."""
 _GAP = re.compile(r" *\n[ \n]*")
@@ -323,15 +325,30 @@ def _edges(node: LexborNode) -> tuple[str, str]:
     """What stands before and behind an element; a term and what it is ("Born", "1958") are the cells of a line."""
     tag = node.tag or ""
     if tag == "li":
-        return _LINE + _bullet(node), _LINE
+        return (_NEXT, "") if _in_row(node, 1) else (_LINE + _bullet(node), _LINE)
+    if tag in _LISTS and _in_row(node, 1):
+        return "", ""
     if tag in _LISTS and node.parent is not None and node.parent.tag in ("li", *_LISTS):
         return _LINE, _LINE
     if tag in CELLS:
         return _CELL, ""
     if tag in ("dt", "dd"):
         return (_LINE + _CELL, "") if tag == "dt" else (_CELL, _LINE)
+    if tag == "br" and _in_row(node):
+        return _NEXT, ""
     edge = _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _QUOTE if tag == "q" else ""
     return edge, edge
+
+
+def _in_row(node: LexborNode, most: int = _TERM) -> bool:
+    """Whether something stands in a cell of a row of more than so many, whose lines would tear the row."""
+    above = node.parent
+    for _ in range(_CLIMBED):
+        if above is None or above.tag in CELLS:
+            break
+        above = above.parent
+    row = None if above is None or above.tag not in CELLS else above.parent
+    return row is not None and sum(cell.tag in CELLS for cell in children(row)) > most
 
 
 def _bullet(item: LexborNode) -> str:
@@ -350,7 +367,7 @@ def _gaps(part: str) -> str:
     """A paragraph with single spaces; its lines stay, the cells of a row are told apart by a colon or by bars."""
     lines = []
     for line in _GAP.split(part):
-        first, *row = (re.sub(r" +", " ", cell).strip(" ") for cell in line.split(_CELL))
+        first, *row = (_parted(re.sub(r" +", " ", cell)) for cell in line.split(_CELL))
         row = [first, *row] if first else row
         cells = [cell for cell in row if cell]
         named = len(row) == len(cells) == 2
@@ -360,6 +377,11 @@ def _gaps(part: str) -> str:
             written += " |"
         lines.append(f"{cells[0].removesuffix(':').rstrip()}: {cells[1]}" if named else written)
     return "\n".join(line.replace(_INDENT, "  ") for line in lines if line.strip(f"{_INDENT}{BULLET} "))
+
+
+def _parted(cell: str) -> str:
+    """A cell with commas between its lines."""
+    return ", ".join(filter(None, (part.strip(" ") for part in cell.split(_NEXT))))
 
 
 def _paragraphs(page: str) -> str:

@@ -16,6 +16,13 @@ _FIELD = re.compile(
     r"[ \t]*(?:[•‣⁃◦▪▫●○■□*+–—-][ \t]*)?"
     r"(?P<label>[*_]{0,2}[^\W\d_][^:|!?\r\n]{0,59}):[*_]{0,2}[ \t]+(?P<value>\S.*)"
 )
+_BARE = re.compile(r"[ \t]*(?P<label>[*_]{0,2}[^\W\d_][^:|!?\r\n]{0,59}):[*_]{0,2}[ \t]*(?P<value>)$")
+"""A label whose value stands in the lines below."""
+_ITEM = re.compile(r"[ \t]*[•‣⁃◦▪▫●○■□*+–—-][ \t]+\S")
+_APART = re.compile(r"\t+| {2,}")
+"""What parts the cells of a line without bars."""
+_COLUMNS = 3
+"""So many cells make a line without bars one of a table."""
 _BAR = re.compile(r"(?<!\\)\|")
 _LABEL_WORDS = 6
 _RULE = re.compile(r"[\s\ufeff|:+=~_*#-]*$")
@@ -105,6 +112,7 @@ class _Reader:
         self._cells: list[tuple[Span, ...]] = []
         self._above: tuple[Span, ...] = ()
         self._before: _Line | None = None
+        self._goes_on_at: tuple[_Line, int] | None = None
         self._title: Field | None = None
         self._is_apart = False
 
@@ -122,18 +130,36 @@ class _Reader:
         """The next line."""
         cells = _cells(line)
         field = None if cells else _field(line)
+        if field is not None and field.value[0] == field.value[1] and (not self._fields or line.is_below_gap):
+            # "Present:" above a list begins no form.
+            field = None
         if cells:
             self._read_row(line, cells)
         elif field is not None:
             self._read_field(line, field)
+        elif self._fields and not line.is_below_gap and _ITEM.match(line.text):
+            self._read_item(line)
         elif self._fields and not line.is_below_gap and self._goes_on(line):
-            start, _ = self._fields[-1].value
-            self._fields[-1] = self._fields[-1]._replace(value=(start, line.start + len(line.text.rstrip())))
+            self._goes_on_at = line, self._fields[-1].value[1]
+            self._extend(line)
         else:
             self.close()
             if line.is_alone and is_heading(_SHORTENED.sub("", line.text.strip())):
                 self._headings.append(line.span)
         self._before = line
+
+    def _read_item(self, line: _Line) -> None:
+        """An item of a list in a form: the line above it, if that has no label of its own, is the label of all."""
+        if self._goes_on_at is not None and self._goes_on_at[0] == self._before:
+            label, end = self._goes_on_at
+            above = self._fields[-1]
+            self._fields[-1] = above._replace(value=(above.value[0], end))
+            self._fields.append(Field(label.span, line.span))
+        self._extend(line)
+
+    def _extend(self, line: _Line) -> None:
+        start, _ = self._fields[-1].value
+        self._fields[-1] = self._fields[-1]._replace(value=(start, line.start + len(line.text.rstrip())))
 
     def _read_row(self, line: _Line, cells: tuple[Span, ...]) -> None:
         # Where a table has a head of its own the page parts it from the rows.
@@ -163,7 +189,10 @@ class _Reader:
     def _goes_on(self, line: _Line) -> bool:
         """Whether a line below a field goes on with its value."""
         bare = line.text.strip()
-        is_short = len(bare) <= _GOES_ON and line.start - self._fields[-1].value[0] <= _LONGEST
+        value = self._fields[-1].value
+        is_short = len(bare) <= _GOES_ON and line.start - value[0] <= _LONGEST
+        if value[0] == value[1] and line.text[0] not in " \t":
+            return False
         return is_short and not _ENDED.search(bare) and (not bare[0].islower() or line.text[0] in " \t")
 
     def _label(self, field: Field) -> str:
@@ -184,12 +213,12 @@ def _filled(row: tuple[Span, ...], columns: int) -> tuple[Span, ...]:
 
 def _field(line: _Line) -> Field | None:
     """The label and value of a line; None where it has no label."""
-    found = _FIELD.match(line.text)
+    found = _FIELD.match(line.text) or _BARE.match(line.text)
     if found is None or len(found["label"].split()) > _LABEL_WORDS:
         return None
     start, value = line.start, line.start + found.start("value")
     label = (start + found.start("label"), start + found.end("label"))
-    return Field(label, (value, value + len(found["value"].rstrip())))
+    return Field(label, (value, value + len((found["value"] or "").rstrip())))
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -211,13 +240,16 @@ def _cells(line: _Line) -> tuple[Span, ...]:
     """The cells of a line of a table; none of another."""
     stripped = line.text.strip()
     is_framed = stripped[0] == stripped[-1] == "|"
-    if not is_framed and " | " not in line.text and not stripped.endswith(" |"):
-        return ()
-    place = line.start + line.text.index(stripped) + is_framed
+    if is_framed or " | " in line.text or stripped.endswith(" |"):
+        place, inner, between = line.start + line.text.index(stripped), stripped, _BAR
+        if is_framed:
+            place, inner = place + 1, stripped[1:-1]
+    else:
+        place, inner, between = line.start, line.text.rstrip(), _APART
     spans: list[Span] = []
-    for cell in _BAR.split(stripped[is_framed : len(stripped) - is_framed]):
-        said = cell.strip()
-        start = place + (cell.index(said) if said else 0)
-        spans.append((start, start + len(said)))
-        place += len(cell) + 1
-    return tuple(spans) if len(spans) > 1 else ()
+    edges = [0, *(edge for found in between.finditer(inner) for edge in found.span()), len(inner)]
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        said = inner[start:end].strip()
+        first = place + start + (inner[start:end].index(said) if said else 0)
+        spans.append((first, first + len(said)))
+    return tuple(spans) if len(spans) >= (_COLUMNS if between is _APART else 2) else ()
