@@ -97,7 +97,8 @@ def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int, onl
         kind = f", {graph.kind(entity)}" if graph.kind(entity) else ""
         console.print(Text.assemble((one_line(entity), "bold"), f"{kind}{called}: {counted(count, 'fact')}"))
         if (documents := _documents_of_a_bare_name(graph, entity)) > 1:
-            console.print(f"a name of one word in {documents} documents: it may be several persons")
+            said = counted(documents, "document")
+            console.print(f"a name of one word in {said}: it may be several persons")
     width = 6 if any(fact.origin == "tree" for fact in facts) else 4
     for fact in facts:
         sure = "stated" if fact.origin == "tree" else f"{fact.confidence:.2f}".ljust(width)
