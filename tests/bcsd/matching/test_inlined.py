@@ -30,6 +30,7 @@ class Side:
     imports: list
     constants: list
     strings: list
+    stubs = frozenset()
 
     def __len__(self):
         return self.table.num_rows

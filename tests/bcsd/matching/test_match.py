@@ -94,6 +94,7 @@ class Caller(NamedTuple):
     imports: list
     constants: list
     strings: list
+    stubs = frozenset()
 
     def __len__(self):
         return self.table.num_rows

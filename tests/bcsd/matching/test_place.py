@@ -80,6 +80,7 @@ class Lying:
 
     table: pa.Table
     num_instructions: np.ndarray
+    stubs = frozenset()
 
     def __len__(self):
         return self.table.num_rows

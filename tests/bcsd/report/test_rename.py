@@ -181,6 +181,18 @@ def test_made_up_names_are_not_carried_over(sure):
         rename_script(replace(sure, a=nothing), "ida", 0.0)
 
 
+def test_no_function_is_named_after_start_up_code(sure):
+    names = ["_fini", "frame_dummy", "_start", "_init"]
+    half = [names[row] if row < len(names) else name for row, name in enumerate(sure.a.names)]
+    named = replace(sure, a=renamed(sure.a, half), confidence=np.ones(len(sure.rows)))
+    entries = rename_script(named, "ghidra", 0.0).partition("ENTRIES")[2].partition("\n")[0]
+    assert set(sure.rows.tolist()) & set(range(len(names)))
+    assert not [name for name in names if f'"{name}"' in entries]
+    rest = [half[row] for row in sure.rows.tolist() if row >= len(names)]
+    assert rest
+    assert all(f'"{name}"' in entries for name in rest)
+
+
 def test_an_object_has_no_addresses_that_other_programs_know(sure, files):
     side = read_side(SideRequest(str(files / "gcc-O2-x86_64.o")))
     assert side.base is None

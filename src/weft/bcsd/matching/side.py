@@ -19,7 +19,8 @@ from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.read.image import Image
 from weft.bcsd.read.members import content_of, list_slices, split_member
-from weft.bcsd.read.runtime import is_runtime
+from weft.bcsd.read.names import is_made_up
+from weft.bcsd.read.runtime import is_runtime, is_stub
 from weft.bcsd.read.still import Still
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
@@ -110,7 +111,7 @@ class Side:
 
     @cached_property
     def names(self) -> list[str]:
-        """For people: nothing is decided by them."""
+        """For people: nothing is decided by them, but what is start-up code."""
         return self.table.column("name").to_pylist()
 
     @cached_property
@@ -148,6 +149,20 @@ class Side:
         entered = {row for row, address in enumerate(self.addresses) if address in self.begins}
         called = {callee for row in self._short(entered) for callee in self.calls[row]}
         return self._short(entered | called)
+
+    @cached_property
+    def stubs(self) -> set[int]:
+        """Rows of start-up code that is nothing else: by their names, and by their places where they have none.
+
+        What the loader enters calls functions of libraries, too: of these only what calls nothing and stands beside it.
+        """
+        entered = self._short({row for row, address in enumerate(self.addresses) if address in self.begins})
+        leaves = {row for row in self.start_up - entered if not self.calls[row]}
+        while beside := {row for row in leaves if entered & {row - 1, row + 1}}:
+            entered |= beside
+            leaves -= beside
+        nameless = {row for row in entered if is_made_up(self.names[row])}
+        return {row for row, name in enumerate(self.names) if is_stub(name)} | nameless
 
     @cached_property
     def runtime(self) -> set[int]:

@@ -365,10 +365,22 @@ def _read_entries(view: View, image: Image) -> None:
     """The entry point, constructors and destructors, and every code address that the loader writes into data."""
     found = [view.entry, view.tags.get(_INIT, 0), view.tags.get(_FINI, 0)]
     arrays = [array_entries(view, image, array) for array in ARRAYS]
-    image.begins = _addresses_in_code(image, [*found, *(entry for array in arrays for entry in array[:1])])
+    first = [entry for array in arrays for entry in array[:1]]
+    image.begins = _addresses_in_code(image, [*found, *first, *_static_begins(view, image)])
     found += [entry for array in arrays for entry in array]
     found += image.pointers.values()
     image.entries = _addresses_in_code(image, found)
+
+
+def _static_begins(view: View, image: Image) -> list[int]:
+    """Of a program that no loader links: its initialiser and finaliser, the first constructor and destructor."""
+    if view.tags or image.relocatable:
+        return []
+    places = {printable(section.name): section.address for section in view.sections if section.size}
+    code = [places[name] for name in (".init", ".fini") if name in places]
+    return code + [
+        image.pointer(places[name]) or 0 for name in (".init_array", ".fini_array") if name in places
+    ]
 
 
 def _addresses_in_code(image: Image, candidates: Iterable[int]) -> list[int]:

@@ -7,6 +7,7 @@ import re
 import sys
 
 _LETTER = re.compile(r"\\x[0-9a-f]{2}|\\u(?!d[89a-f])[0-9a-f]{4}|\\U[0-9a-f]{8}")
+_MADE_UP = re.compile(r"sub_[0-9a-f]+")
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
@@ -38,3 +39,8 @@ def spelled(path: str) -> str:
 def place_of(name: str) -> str:
     """The inverse of :func:`spelled`, of a path that had such bytes."""
     return os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(name)))
+
+
+def is_made_up(name: str) -> bool:
+    """Whether a function has this name for want of one in its file."""
+    return _MADE_UP.fullmatch(name) is not None

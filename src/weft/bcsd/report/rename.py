@@ -1,7 +1,8 @@
 """Scripts that carry the names of A over to B inside Ghidra or IDA.
 
 A script holds its data as one JSON literal, counts addresses from the image base, renames only functions that
-have no name of a person's, and says what it left alone. It runs in Ghidra's Jython 2.7 and Python 3 and in
+have no name of a person's, and says what it left alone. Start-up code is not named: which of it a function is tells
+nothing, and every program has it. It runs in Ghidra's Jython 2.7 and Python 3 and in
 IDAPython.
 """
 
@@ -14,11 +15,12 @@ from importlib.resources import files
 from typing import Literal
 
 from weft.bcsd.matching.match import Matching
+from weft.bcsd.read.names import is_made_up
+from weft.bcsd.read.runtime import is_stub
 from weft.errors import InputError
 
 Tool = Literal["ghidra", "ida"]
 
-_MADE_UP = re.compile(r"^sub_[0-9a-f]+$")
 _ODD = re.compile(r"[^0-9A-Za-z_.$@?:~<>,*&()\[\]+=!|^%/-]")
 
 
@@ -40,7 +42,7 @@ def rename_script(matching: Matching, tool: Tool, floor: float) -> str:
             where=b.path,
             hint="link it first, or give it as A",
         )
-    if all(map(_MADE_UP.match, a.names)):
+    if all(map(is_made_up, a.names)):
         raise InputError(
             "no function of it has a name to carry over",
             where=a.path,
@@ -49,7 +51,7 @@ def rename_script(matching: Matching, tool: Tool, floor: float) -> str:
     entries = [
         [b.addresses[j] - b.base, _safe(a.names[i]), round(float(confidence), 4)]
         for i, j, confidence in zip(matching.rows, matching.columns, matching.confidence, strict=True)
-        if confidence >= floor and not _MADE_UP.match(a.names[i])
+        if confidence >= floor and not is_made_up(a.names[i]) and not is_stub(a.names[i])
     ]
     template = files("weft.bcsd.report").joinpath(f"rename_{tool}.py.txt").read_text(encoding="ascii")
     # JSON within a Python literal within a script: ASCII, and every quote and backslash escaped twice.

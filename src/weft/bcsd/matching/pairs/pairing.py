@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,7 +45,7 @@ class Pairs:
         rows: Functions of A.
         columns: Functions of B.
         features: ``(pairs, len(FEATURES))``.
-        confidence: Of each pair, in (0, 1).
+        confidence: Of each pair, in (0, 1); 0 of start-up code and something else.
         evidence: Kind → ``(functions of A, functions of B)``.
         related: How probable it is, by how alike the pairs are, that the files have anything in common; None where the
             rule does not tell.
@@ -67,7 +67,7 @@ def pair(
     The first assignment sees the scores and what functions mention; each further one also sees how far the
     neighbours in the call graph, and those in the file, are matched with each other, weighted by confidence, and the
     last one stands. Equal tokens that occur once on each side are a pair from the start. After each assignment, what
-    the other file has inlined goes to the callers.
+    the other file has inlined goes to the callers. A pair of start-up code and something else is sure of nothing.
 
     Args:
         scores: Of all pairs.
@@ -101,7 +101,17 @@ def pair(
         pairs = case.settle(utilities, evidence)
         if np.array_equal(before.rows, pairs.rows) and np.array_equal(before.columns, pairs.columns):
             break
-    return pairs
+    return replace(pairs, confidence=np.where(_of_one_kind(a, b, pairs), pairs.confidence, 0.0))
+
+
+def _of_one_kind(a: Side, b: Side, pairs: Pairs) -> NDArray[np.bool_]:
+    """Which pairs are not of start-up code and something else.
+
+    A few instructions that are alike, and no caller: so is much of a C library that was linked in, and the rule, which
+    judges such code by the calls of the whole file, is sure of it.
+    """
+    found = zip(pairs.rows.tolist(), pairs.columns.tolist(), strict=True)
+    return np.array([(i in a.stubs) == (j in b.stubs) for i, j in found], dtype=bool)
 
 
 def same_tokens(a: Side, b: Side) -> sparse.csr_array:
