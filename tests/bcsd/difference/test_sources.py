@@ -3,12 +3,14 @@
 import json
 import lzma
 import shutil
+import subprocess
+from dataclasses import replace
 
 import pytest
 from tests.bcsd import test_debug_beside
 from tests.bcsd.stripped import compile_apart
 
-from weft.bcsd.difference.sources import one_sided_names
+from weft.bcsd.difference.sources import one_sided_names, otherwise_made
 from weft.bcsd.difference.version import VersionRequest, read_version
 from weft.bcsd.read.debug.look import VARIABLE
 from weft.cli.main import main
@@ -80,3 +82,46 @@ def test_the_command_says_it_in_both_forms(place, lexical_model, capsys):
     assert captured.err.count("have no name") == 0
     remarks = json.loads(captured.out)["remarks"]
     assert f"weft bcsd diff: {remarks[0]}" == told[0]
+
+
+#: Functions enough to tell how a library was made.
+MANY = "\n".join(
+    f"int f{n}(int *v, int n) {{ int s = {n}; for (int i = 0; i < n; i++) if (v[i] > s) s += v[i] * {n + 3};"
+    f" return s{' + n' * n}; }}"
+    for n in range(12)
+)
+
+
+def compare_made(folder, lexical_model, capsys, *made):
+    """The remarks on two versions, each from a text and a level."""
+    for name, (text, level) in zip(("old.so", "new.so"), made, strict=True):
+        (folder / "many.c").write_text(text)
+        command = ("gcc", level, "-shared", "-fPIC", "-nostdlib", "-o", name, "many.c")
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    versions = [str(folder / name) for name in ("old.so", "new.so")]
+    assert main(["bcsd", "diff", *versions, "--model", str(lexical_model), "--json", "--quiet"]) == 0
+    return json.loads(capsys.readouterr().out)["remarks"]
+
+
+def test_that_most_of_the_code_is_made_otherwise_is_said(tmp_path, lexical_model, capsys):
+    (remark,) = compare_made(tmp_path, lexical_model, capsys, (MANY, "-O0"), (MANY, "-O2"))
+    assert remark.startswith("12 of 12 functions that both have are changed, and ")
+    assert "different compilers, or other options of one" in remark
+
+
+def test_nothing_is_said_of_edits(tmp_path, lexical_model, capsys):
+    edited = MANY.replace("v[i] * 5", "v[i] / 7 - i").replace("return s +", "if (n > 4) s--; return s +")
+    assert edited != MANY
+    assert compare_made(tmp_path, lexical_model, capsys, (MANY, "-O2"), (edited, "-O2")) == []
+
+
+def test_of_few_functions_and_of_start_up_code_nothing_is_said(version_of):
+    old, new = version_of("old-x86_64"), version_of("new-x86_64")
+    rows = range(min(len(old), len(new)))
+    assert otherwise_made(old, new, {(row, row): 1.0 for row in rows})
+    assert otherwise_made(old, new, {(row, row): 1.0 for row in rows[:9]}) == []
+    assert otherwise_made(old, new, {(row, row): 0.4 for row in rows}) == []
+    loaded = replace(old, side=replace(old.side, begins=tuple(old.side.addresses)))
+    short = {(row, row): 1.0 for row in rows if row in loaded.side.start_up}
+    assert len(short) > 9
+    assert otherwise_made(loaded, new, short) == []

@@ -15,7 +15,7 @@ from weft.bcsd.difference.globals import References, references
 from weft.bcsd.difference.kinds import Change, Comparison
 from weft.bcsd.difference.outline import Outline
 from weft.bcsd.difference.pairing import Pairing
-from weft.bcsd.difference.sources import one_sided_names
+from weft.bcsd.difference.sources import one_sided_names, otherwise_made
 from weft.bcsd.difference.told.taken import taken_by_callees
 from weft.bcsd.difference.version import Version
 from weft.bcsd.lift.apart.bounded import BoundedLifter
@@ -157,6 +157,8 @@ def compare(
     for a, b, outlines in changed:
         change = comparison.change(old.codes[a], new.codes[b], outlines, taken)
         entries.append(Entry(Status.CHANGED, a, b, change=change))
+    amounts = {(e.old, e.new): e.change.amount if e.change is not None else 0.0 for e in entries}
+    remarks += otherwise_made(old, new, amounts)
     gone, come = pairing.left()
     entries += [Entry(Status.REMOVED, row, -1) for row in gone]
     entries += [Entry(Status.ADDED, -1, row) for row in come]
