@@ -15,6 +15,7 @@ from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.labels import Labels, Stated
 from weft.kg.read.records import Form, Span, Table
 from weft.kg.read.sentences import sentence_starts
+from weft.kg.values import DATE
 
 LABELLED = 0.9
 """How sure a fact is that a label states."""
@@ -22,7 +23,6 @@ ACROSS = 0.3
 """What is left of the model's confidence between cells that no label connects so."""
 RULES = 1
 """Counts up where labels say otherwise than before: stores are read anew."""
-_DATE = "TIME"
 _PLAIN = frozenset((PERSON, ORGANISATION, PLACE))
 """Types that the label of a record's name tells for sure; a "Work" may be anything."""
 _SINGULAR = frozenset(("address", "headquarters", "office address"))
@@ -164,9 +164,7 @@ class _Reader:
         """The type of a mention; that of a date by its letters, where the relations know no such type."""
         if item.type in self._labels.kinds:
             return item.type
-        return (
-            _DATE if _DATE in self._labels.kinds and is_date(self._text[item.start : item.end]) else default
-        )
+        return DATE if DATE in self._labels.kinds and is_date(self._text[item.start : item.end]) else default
 
     def _is_wider(self, before: Mention, item: Mention, label: str) -> bool:
         """Whether a place is the one around the place before it: "Sheffield, England", but "Offices: London, Paris"."""

@@ -10,8 +10,9 @@ from weft.kg.mentions.join import ALONE, ORGANISATION, PERSON, PLACE, TITLES, Me
 from weft.kg.mentions.records import Cell, Record, cells_of, holding, parts_of, records, told_blocks
 from weft.kg.read.labels import Labels, kind_of_label, plain_label
 from weft.kg.read.records import Form, Span, Table
+from weft.kg.values import DATE
 
-_DATE, _OTHER = "TIME", "MISC"
+_OTHER = "MISC"
 _KNOWN = frozenset((PERSON, ORGANISATION, PLACE, _OTHER, *ALONE))
 """Types of which labels know what they are."""
 _ORDER = (PERSON, ORGANISATION, PLACE, _OTHER)
@@ -106,7 +107,7 @@ def with_cells(text: str, mentions: Sequence[Mention], labels: Labels) -> list[M
                 asked.append((cell._replace(said=said), allowed))
                 below[cell.label].update({item.type for item in found.inside(cell.value)})
     # Labels that leave one type come first: what they say of a name the others take from them.
-    for cell, allowed in sorted(asked, key=lambda item: len(item[1] - {_DATE})):
+    for cell, allowed in sorted(asked, key=lambda item: len(item[1] - {DATE})):
         kinds = _of_column(below[cell.label], allowed)
         found.put(_names(text, cell, kinds or allowed, found, bool(kinds)), cell.value)
     return found.all()
@@ -130,7 +131,7 @@ def _of_column(types: Counter[str], allowed: frozenset[str]) -> frozenset[str]:
     """The types that names of a column have: where most are places all are; none where none is that of most."""
     kind, count = types.most_common(1)[0] if types else ("", 0)
     if kind in allowed and count >= _SEVERAL and count >= _MOST * types.total():
-        return frozenset((kind, *allowed & {_DATE}))
+        return frozenset((kind, *allowed & {DATE}))
     return frozenset()
 
 
@@ -257,10 +258,10 @@ def _names(
     value, inside = cell.value, found.inside(cell.value)
     names: list[tuple[Span, Mention | None]] = []
     rest = [value]
-    if _DATE in allowed:
+    if DATE in allowed:
         matches = (match.span() for match in _DATES.finditer(text, *value))
         dates = [date for date in matches if not _bracketed(text, value, date[0])]
-        names += ((date, Mention(*date, _DATE)) for date in dates)
+        names += ((date, Mention(*date, DATE)) for date in dates)
         edges = [value[0], *(edge for date in dates for edge in date), value[1]]
         rest = list(zip(edges[::2], edges[1::2], strict=True))
     kinds = [kind for kind in _ORDER if kind in allowed]

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from weft.kg.mentions.join import PERSON
 from weft.kg.read.labels import Labels, Stated, kind_of_label, names_first, plain_label
 from weft.kg.read.records import Form, Span, Table, records_of
 
@@ -21,12 +22,11 @@ _OF_ALL = re.compile(
     r"(?P<label>[^\W\d_][\w' -]{1,30}?)\s+(?:of|at|by|from)\s+(?:the\s+)?(?P<name>[^\W\d_][^\r\n]*?)\s*$"
 )
 """A heading that says what all things below it are to one."""
-_PERSON = "PER"
 _ALONE = frozenset(("husband", "groom", "bridegroom", "deceased", "testator"))
 """Labels with which a form about somebody begins, though they say something of others, too."""
 _BESIDE = {"wife": "husband", "bride": "groom"}
 """Labels with which a form begins where others begin with their counterparts."""
-_WIDE = frozenset(("country", "state", "region", "county", "district", "province", "year"))
+_WIDE = frozenset(("country", "state", "region", "county", "district", "province"))
 """Labels of columns that more often tell where things are than what a table is about."""
 _LEADING = re.compile(r"(?:(?:in|at|by|on|near|from|since|with|of|and|to|c\.|ca\.)\s+)+")
 _LONGEST_WORD = 5
@@ -125,8 +125,9 @@ def cells_of(blocks: Iterable[Form | Table]) -> list[Span]:
 def records(text: str, blocks: Sequence[Form | Table], labels: Labels, named: Iterable[Span]) -> list[Record]:
     """What the tables and forms of a text are about, in order; those of which nobody can tell are left out.
 
-    A row of a table is about what stands in the column "Name", else in the first column of a kind of things
-    ("Ship"), else in the first, if most of its cells are names. A form is about its "Name"; about its first line, if
+    A row of a table is about what stands in the column "Name", else in that of a kind of things ("Ship") of which the
+    most others say something, else in the first, if most of its cells are names; else, below a person's name, about
+    that. A form is about its "Name"; about its first line, if
     that has the label of a kind and says nothing else ("Ship"), or if other forms begin so, too; else about the line
     above it or the nearest heading with a name, else about its first line, if that has the label of a kind.
 
@@ -178,9 +179,9 @@ def _of_table(text: str, table: Table, labels: Labels, named: _Spans) -> Iterato
     written = [plain_label(text[slice(*span)]) for span in table.head]
     beside = frozenset(written)
     said = [labels.said(label, beside) for label in written]
-    column = _subject_column(written, table.rows, labels, named)
+    column = _subject_column(written, said, table.rows, labels, named)
     if column is None:
-        yield from _of_heading(text, table, labels, named)
+        yield from _of_heading(text, table, written, said, named)
         return
     above = next(filter(None, (_heading_cell(text, line, labels, named) for line in table.above)), None)
     if not (above or any(item for place, item in enumerate(said) if place != column)):
@@ -196,19 +197,18 @@ def _of_table(text: str, table: Table, labels: Labels, named: _Spans) -> Iterato
             yield Record(row[column], kind_of_label(written[column]) or "", tuple(cells))
 
 
-def _of_heading(text: str, table: Table, labels: Labels, named: _Spans) -> Iterator[Record]:
+def _of_heading(
+    text: str, table: Table, written: Sequence[str], said: Sequence[tuple[Stated, ...]], named: _Spans
+) -> Iterator[Record]:
     """The rows of a table about a person who stands above it: "Years | Employer" below "Lena Brandt".
 
     Rows below other headings ("Board of Arden Water": topic, owner) are about something that nobody knows.
     """
     subject = _subject_above(text, table.above, named)
-    written = [plain_label(text[slice(*span)]) for span in table.head]
-    beside = frozenset(written)
-    said = [labels.said(label, beside) for label in written]
     if subject is not None:
         for row in table.rows:
             cells = (Cell(*item) for item in zip(written, table.head, said, row, strict=True))
-            yield Record(subject, _PERSON, tuple(cells), is_row_of_heading=True)
+            yield Record(subject, PERSON, tuple(cells), is_row_of_heading=True)
 
 
 def _subject_above(text: str, above: Sequence[Span], named: _Spans) -> Span | None:
@@ -228,7 +228,11 @@ def _heading_cell(text: str, line: Span, labels: Labels, named: _Spans) -> Cell 
 
 
 def _subject_column(
-    head: Sequence[str], rows: Sequence[Sequence[Span]], labels: Labels, named: _Spans
+    head: Sequence[str],
+    said: Sequence[tuple[Stated, ...]],
+    rows: Sequence[Sequence[Span]],
+    labels: Labels,
+    named: _Spans,
 ) -> int | None:
     """The column of what a table is about; None where nobody can tell.
 
@@ -238,8 +242,6 @@ def _subject_column(
     first = next((column for column, label in enumerate(head) if names_first(label)), None)
     if first is not None:
         return first
-    beside = frozenset(head)
-    said = [labels.said(label, beside) for label in head]
     kinds = {column: kind for column, label in enumerate(head) if (kind := kind_of_label(label)) is not None}
     if kinds:
 

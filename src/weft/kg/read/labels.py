@@ -7,12 +7,11 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
+from importlib.resources import files
 from typing import NamedTuple
 
 from weft.kg.schema import Relation, Schema
 
-_FILE = Path(__file__).with_name("labels.txt")
 _PERSON, _FIRM, _PLACE, _OTHER = "PER", "ORG", "LOC", "MISC"
 _NAMES = frozenset(
     re.findall(
@@ -169,7 +168,7 @@ def kind_of_label(label: str) -> str | None:
 def _listed() -> dict[str, tuple[_Listed, _Listed]]:
     """For each relation of the file the labels of its tails and of its heads."""
     found: dict[str, tuple[_Listed, _Listed]] = {}
-    for line in _FILE.read_text("utf-8").splitlines():
+    for line in (files("weft.kg.read") / "labels.txt").read_text("utf-8").splitlines():
         if line.startswith("#"):
             continue
         relation, tails, heads = (part.strip() for part in line.split("|"))
