@@ -7,7 +7,7 @@ import pytest
 from weft.absa.explain.attribution import explain
 from weft.absa.find.domain import common_categories
 from weft.absa.find.finder import Finder
-from weft.absa.represent.speakers import speakers, without_speakers
+from weft.absa.represent.speakers import speakers, stated_by_others, without_speakers
 from weft.absa.use.notes import notes_on
 from weft.absa.use.store import load
 from weft.absa.use.windows import sentence_begins
@@ -99,7 +99,7 @@ def test_a_head_inside_a_turn_stays():
 def test_without_labels_all_else_stays_in_its_place_and_sentences_end():
     said = without_speakers(CHAT)
     assert len(said) == len(CHAT)
-    for word in ("Hello", "invoice", "Corrected", "wow"):
+    for word in ("invoice", "wow"):
         assert said.index(word) == CHAT.index(word)
     assert "Agent" not in said
     assert "Customer" not in said
@@ -157,9 +157,47 @@ def test_questions_are_answered_as_without_labels(finder):
 
 
 def test_labels_are_neither_corrected_nor_explained(finder):
-    assert notes_on(CHAT, finder.asker) == []
+    assert notes_on(CHAT, finder.asker) == [
+        "left out, as those who answer state it: Hello, you are through to Sofie., and 1 more"
+    ]
     found = explain(finder.asker, CHAT, "invoice", method="gradient")
-    assert [word.text for word in found.words][:2] == ["Hello", ","]
+    assert [word.text for word in found.words][:2] == ["my", "invoice"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CHAT, ["Hello, you are through to Sofie.", "Corrected."]),
+        (
+            "Customer: it is slow\nSupport: Version 3.2 is fast. Which one is yours?\nCustomer: the old one",
+            ["Version 3.2 is fast."],
+        ),
+        ("Rep: The plan is great. It has a good camera.\nMe: No, it is not.", ["The plan is great."]),
+        ("Agent: The plan is great. Do you want it?\nMe: No. My old one is fine.", ["The plan is great."]),
+        ("Agent: Was it late?\nCustomer: yes", []),
+        ("Me: slow\nAgent: We are fast.\n\nI left them after that, rude people.", ["We are fast."]),
+        ("Customer: ok. Agent: We are fast. Customer: hm", ["We are fast."]),
+        ("Agent: hi\nMy invoice is wrong\nAgent: corrected", []),
+        ("Support: slow\nBattery: great", []),
+        ("Anna: the pizza was cold\nBen: mine was great\nAnna: slow, too", []),
+    ],
+)
+def test_what_those_who_answer_state_is_left_out(text, expected):
+    assert [text[slice(*place)] for place in stated_by_others(text)] == expected
+    said = without_speakers(text)
+    assert len(said) == len(text)
+    assert not [sentence for sentence in expected if sentence in said]
+
+
+def test_an_agent_s_praise_is_no_opinion(finder):
+    text = (
+        "Customer: The new update drains my battery in two hours.\n"
+        "Agent: Our latest version has a great battery saver and a beautiful new design. Have you tried a restart?\n"
+        "Customer: No, and it is still empty by lunch."
+    )
+    shares = finder.asker.predict_proba([(text, "design"), (text, "battery")])
+    assert [finder.asker.classes_[number] for number in shares.argmax(1)] == ["none", "negative"]
+    assert {one.polarity for one in finder.find([text])[0]} == {"negative"}
 
 
 def test_windows_of_a_long_conversation_have_no_labels(finder):

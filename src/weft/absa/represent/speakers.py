@@ -1,4 +1,4 @@
-"""Conversations: the labels that say who speaks ("Agent:", "[10:32] Anna:") are no words of what is said."""
+"""Conversations: labels of speakers ("Agent:") are no words of what is said, and what an agent states is no opinion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from itertools import zip_longest
+from typing import Literal, NamedTuple
 
 from weft.absa.represent.slips import english
 from weft.absa.represent.spelling import laid_out
@@ -66,6 +67,15 @@ _INSIDE = re.compile(
 )
 """The label of a role in the middle of a line, where lines were joined."""
 _MARKS = frozenset(".!?…,:;)")
+_SENTENCE = re.compile(r"\S(?:[^.!?…\n]|[.!?…](?!\s|$))*[.!?…]*")
+_ASKED = re.compile(r"\?[\s\"'”’)!?]*\Z")
+_EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
+_TAKES_UP = re.compile(
+    r"\W*(?:yes|yeah|yep|yup|yea|exactly|correct|right|agreed|indeed|true|absolutely|definitely|precisely|totally|"
+    r"no|nope|nah|not|i (?:dis)?agree|i know|same here|that(?:['’]s| is)|it(?:['’]s| is))\b",
+    re.IGNORECASE,
+)
+"""How an answer begins that says of what was said before whether it is so."""
 _NUMBER = re.compile(r"[ \t]*#?\d{1,2}\Z")
 
 
@@ -81,28 +91,67 @@ class _Label:
     capital: bool
 
 
+class Label(NamedTuple):
+    """Where a speaker's label stands in a text, and the role that it names.
+
+    Args:
+        start: Its first character.
+        stop: Its last + 1, with the colon and blanks behind it.
+        role: Whether it names one who asks or one who answers.
+    """
+
+    start: int
+    stop: int
+    role: Role | None
+
+
 def without_speakers(text: str) -> str:
     """A text with blanks and a dash in place of the labels of speakers, so that all else stays in its place.
 
     A dash is how books write who speaks. The sentence before a label ends: with a full stop, where the line has no mark
-    of its own at its end. A text that is no conversation stays as it is, and so does one of labels alone.
+    of its own at its end. What those who answer state (:func:`stated_by_others`) is blank, too. A text that is no
+    conversation stays as it is, and so does one of labels alone.
     """
-    found = speakers(text)
+    found = _labels(text)
     if not found:
         return text
+    said = _blanked(text, stated_by_others(text))
     parts: list[str] = []
     at = 0
-    for start, stop in found:
-        before = text[:start].rstrip()[-1:]
+    for start, stop, _ in found:
+        before = said[:start].rstrip()[-1:]
         ends = "." if before and before not in _MARKS else "\n"
         dash = "— " if stop - start > len("Me:") else "—"
-        parts += text[at:start], f"{ends}\n".ljust(stop - start - len(dash)), dash
+        parts += said[at:start], f"{ends}\n".ljust(stop - start - len(dash)), dash
         at = stop
-    said = "".join((*parts, text[at:]))
+    said = "".join((*parts, said[at:]))
     return text if not any(map(str.isalnum, said)) else said
 
 
 @lru_cache(maxsize=1 << 12)
+def stated_by_others(text: str) -> tuple[tuple[int, int], ...]:
+    """Where those who answer ("Agent", "Support") state something to those who ask: first character, last + 1.
+
+    It is no opinion of whoever the text is from: "Agent: Our app is very easy to use!". Their questions stay, since
+    the answer may be no more than "No", and so does a last sentence that the next turn takes up ("Yes, exactly"). A
+    turn ends at an empty line. None where nobody has the role of one who asks.
+    """
+    found = _labels(text)
+    if {"asks", "answers"} - {label.role for label in found}:
+        return ()
+    spans: list[tuple[int, int]] = []
+    for label, after in zip_longest(found, found[1:]):
+        end = len(text) if after is None else after.start
+        is_taken_up = after is not None and _TAKES_UP.match(text, after.stop) is not None
+        if label.role != "answers":
+            continue
+        gap = _EMPTY_LINE.search(text, label.stop, end)
+        turn = list(_SENTENCE.finditer(text, label.stop, end if gap is None else gap.start()))
+        heard = turn[:-1] if is_taken_up else turn
+        spans += [sentence.span() for sentence in heard if not _ASKED.search(sentence[0])]
+    return tuple(spans)
+
+
 def speakers(text: str) -> tuple[tuple[int, int], ...]:
     """Where the labels of a conversation's speakers stand: first character, last + 1; none in another text.
 
@@ -117,6 +166,11 @@ def speakers(text: str) -> tuple[tuple[int, int], ...]:
 
     In a conversation a label that comes again is one of a speaker, and so is one with a time, or that is a first name.
     """
+    return tuple((label.start, label.stop) for label in _labels(text))
+
+
+@lru_cache(maxsize=1 << 12)
+def _labels(text: str) -> tuple[Label, ...]:
     if ":" not in text:
         return ()
     shown, places = laid_out(text)
@@ -128,17 +182,30 @@ def speakers(text: str) -> tuple[tuple[int, int], ...]:
     if len(labels) < 2 or not _converse(labels):
         return ()
     often = Counter(label.name for label in labels if label.capital)
-    found = sorted(
-        (label.start, label.stop)
+    kept = (
+        label
         for label in labels
         if label.role is not None
         or label.timed
         or label.name.split()[0] in _FIRST_NAMES
         or (often[label.name] > 1 and _is_name(label.name))
     )
+    found = [
+        Label(label.start, label.stop, label.role) for label in sorted(kept, key=lambda label: label.start)
+    ]
     if places is None:
         return tuple(found)
-    return tuple((places[start][0], places[stop - 1][1]) for start, stop in found)
+    return tuple(Label(places[start][0], places[stop - 1][1], role) for start, stop, role in found)
+
+
+def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text with blanks in place of these characters."""
+    parts: list[str] = []
+    at = 0
+    for start, stop in spans:
+        parts += text[at:start], " " * (stop - start)
+        at = stop
+    return "".join((*parts, text[at:]))
 
 
 def _converse(labels: Sequence[_Label]) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from itertools import islice
 
+from weft.absa.represent.speakers import stated_by_others
 from weft.absa.represent.spelling import shown
 from weft.absa.use.asker import Asker
 from weft.platform.language import foreign
 
 FOREIGN = "the text seems to be in another language than English"
 MENDED = "read as meant"
+LEFT_OUT = "left out, as those who answer state it"
 _SEPARATORS = ",;|/"
 """What keeps the items of a list apart says nothing by itself."""
 _JOINING = ":=–|- "
@@ -21,7 +23,7 @@ _NAMED = 3
 
 
 def notes_on(text: str, asker: Asker) -> list[str]:
-    """That a text seems to be in a language which the model does not read, and which of its words are read as others.
+    """What there is to say: a language that the model does not read, words that are read as others, sentences left out.
 
     Args:
         text: The text.
@@ -37,6 +39,10 @@ def notes_on(text: str, asker: Asker) -> list[str]:
     if mended:
         more = f", and {len(mended) - _NAMED} more" if len(mended) > _NAMED else ""
         found.append(f"{MENDED}: {', '.join(islice(mended, _NAMED))}{more}")
+    stated = stated_by_others(text) if asker.representation.as_meant else ()
+    if stated:
+        more = f", and {len(stated) - 1} more" if len(stated) > 1 else ""
+        found.append(f"{LEFT_OUT}: {_cut(' '.join(text[slice(*stated[0])].split()))}{more}")
     return found
 
 
