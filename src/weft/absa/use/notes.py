@@ -39,7 +39,7 @@ def notes_on(text: str, asker: Asker) -> list[str]:
     if mended:
         more = f", and {len(mended) - _NAMED} more" if len(mended) > _NAMED else ""
         found.append(f"{MENDED}: {', '.join(islice(mended, _NAMED))}{more}")
-    stated = stated_by_others(text) if asker.representation.as_meant else ()
+    stated = list(stated_by_others(text)) if asker.representation.as_meant else []
     if stated:
         more = f", and {len(stated) - 1} more" if len(stated) > 1 else ""
         found.append(f"{LEFT_OUT}: {_cut(' '.join(text[slice(*stated[0])].split()))}{more}")
